@@ -428,7 +428,7 @@ export async function faxOf({ ds }: FastifyRequest): Promise<string | null> {
 describe('A class that cannot be renamed', () => {
   const newer = model({ company: 'Firm' });
 
-  it('is an error when its file is not valid TypeScript, and nothing is written', async () => {
+  itLong('is an error when its file is not valid TypeScript, and nothing is written', async () => {
     const project = await projectOf(model());
     project.write('src/classes/CompanyEntity.ts', 'export class CompanyEntity extends {\n');
     const tree = project.tree();

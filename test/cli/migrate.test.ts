@@ -66,7 +66,7 @@ it('drs-gen migrate writes a migration once, which compiles with the server and 
   expect(decided).not.toContain('decide(');
   const edited = `${decided}// mine\n`;
   writeFileSync(join(project.folder, 'src/migrations/0001-convert-founded.ts'), edited);
-  expect(project.errors).toEqual([]);
+  if (isLong) expect(project.errors).toEqual([]);
   for (const again of [generate, migrate]) {
     const { code, err } = await again(after);
     expect([code, err.includes('\nNo further migration is needed: ')]).toEqual([

@@ -124,7 +124,7 @@ describeDatabases('A live list of a client', ({ create, driver }) => {
     expect(names()).toBe('Curie,Zuse');
   });
 
-  it('continues with a server that was started again, and has forgotten its sets', async () => {
+  onOne('continues with a server that was started again, and has forgotten its sets', async () => {
     const guestless = follower.Employee.all().orderBy('lastName').select('lastName');
     const list = await guestless.live({ interval: 100 });
     live.push(list);

@@ -471,7 +471,7 @@ describe('The cookbook', () => {
     expect(names).toEqual(many.map(({ name }) => name).filter((name) => name !== 'P700'));
   });
 
-  it('raises all prices', async () => {
+  itLong('raises all prices', async () => {
     const url = '/rest/Product?$orderby=ID&$top=1000&$attributes=euros';
     type Prices = { readonly __ENTITIES: readonly { readonly euros: number }[] };
     const prices = async (): Promise<readonly number[]> =>
@@ -536,7 +536,7 @@ describe('The cookbook', () => {
     expect((await log({ origin: 'https://other.example.com' })).status).toBe(403);
   });
 
-  it('runs scripts next to the server, any number of times', async () => {
+  itLong('runs scripts next to the server, any number of times', async () => {
     await runScript('seed', [], { MIGRATE: 'check' });
     const { body } = await clerk.get('/rest/Product?$filter="name=Lamp"');
     expect(body.__ENTITIES).toMatchObject([{ euros: 49 }]);

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { Client } from 'pg';
 import { describeDatabases } from '../support/databases.js';
-import { isLong, itOnOne } from '../support/long.js';
+import { isLong, itLong, itOnOne } from '../support/long.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { create, serverOf } from '../support/server.js';
 import { compiledProgram } from '../support/processes/program.js';
@@ -212,33 +212,29 @@ dataclasses:
     },
   );
 
-  itOnOne({ driver })(
-    'changes nothing when it is killed in the middle of a conversion',
-    async () => {
-      await serving(older, async (app) => {
-        await filled(app);
-      });
-      const isWriting = {
-        sqlite: `EXISTS (SELECT 1 FROM pragma_table_info('Person') WHERE name = '__converted_zip')`,
-        postgres: `EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '"Person"'::regclass AND attname = '__converted_zip')`,
-      }[driver];
-      const endless = {
-        sqlite:
-          '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n)',
-        postgres: '(SELECT 1 FROM (SELECT pg_advisory_xact_lock(7)) AS lock)',
-      }[driver];
-      const value = `CASE WHEN "ID" = 3 AND ${isWriting} THEN CAST(${endless} AS text) ELSE CAST("zip" + 10000 AS text) END`;
-      const stuck = driver === 'sqlite' ? await stuckSqlite() : await stuckPostgres();
-      const running = migrate(newer, migration(`${convert(value)}, ${drop}`));
-      await stuck.reached();
-      await kill(running);
-      await stuck.ended();
-      const written = migration(`${convert()}, ${drop}`);
-      await expectUntouched(written);
-      expect(await migrateHere(newer, written)).toMatchObject({ code: 0, err: '' });
-      await expectConverted(written);
-    },
-  );
+  itLong('changes nothing when it is killed in the middle of a conversion', async () => {
+    await serving(older, async (app) => {
+      await filled(app);
+    });
+    const isWriting = {
+      sqlite: `EXISTS (SELECT 1 FROM pragma_table_info('Person') WHERE name = '__converted_zip')`,
+      postgres: `EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '"Person"'::regclass AND attname = '__converted_zip')`,
+    }[driver];
+    const endless = {
+      sqlite: '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n)',
+      postgres: '(SELECT 1 FROM (SELECT pg_advisory_xact_lock(7)) AS lock)',
+    }[driver];
+    const value = `CASE WHEN "ID" = 3 AND ${isWriting} THEN CAST(${endless} AS text) ELSE CAST("zip" + 10000 AS text) END`;
+    const stuck = driver === 'sqlite' ? await stuckSqlite() : await stuckPostgres();
+    const running = migrate(newer, migration(`${convert(value)}, ${drop}`));
+    await stuck.reached();
+    await kill(running);
+    await stuck.ended();
+    const written = migration(`${convert()}, ${drop}`);
+    await expectUntouched(written);
+    expect(await migrateHere(newer, written)).toMatchObject({ code: 0, err: '' });
+    await expectConverted(written);
+  });
 
   /** How a test sees that a conversion runs, and that it was undone. */
   interface Stuck {
@@ -345,13 +341,11 @@ const met = async (): Promise<void> => {
     },
   );
 
-  itOnOne({ driver })(
-    'waits for another one that fills rows, however long that takes',
-    async () => {
-      await serving(amounts, async (app) => {
-        await filledAmounts(app);
-      });
-      const pause = `
+  itLong('waits for another one that fills rows, however long that takes', async () => {
+    await serving(amounts, async (app) => {
+      await filledAmounts(app);
+    });
+    const pause = `
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 const go = process.env['BESIDE'] + '/go';
@@ -360,23 +354,22 @@ const paused = async (row: { ID: number }): Promise<void> => {
   console.log('in the middle');
   while (!existsSync(go)) await setTimeout(5);
 };`;
-      const steps = `{ kind: 'fill', table: 'Person', set: async (row: { ID: number; amount: number }) => { await paused(row); return { amount: row.amount + 10000 }; } }`;
-      const written = migration(steps, pause);
-      const first = migrate(amounts, written);
-      await expect.poll(() => first.stdout()).toContain('in the middle');
-      const second = serve(amounts, written, { LOG_LEVEL: 'info' });
-      // With SQLite the whole process waits.
-      if (driver === 'postgres') {
-        await expect
-          .poll(() => second.stderr())
-          .toContain('Another server changes the database: this one waits until it has ended.');
-      }
-      writeFileSync(join(folder, 'go'), '');
-      expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
-      await second.listening;
-      await expectFilledOnce();
-    },
-  );
+    const steps = `{ kind: 'fill', table: 'Person', set: async (row: { ID: number; amount: number }) => { await paused(row); return { amount: row.amount + 10000 }; } }`;
+    const written = migration(steps, pause);
+    const first = migrate(amounts, written);
+    await expect.poll(() => first.stdout()).toContain('in the middle');
+    const second = serve(amounts, written, { LOG_LEVEL: 'info' });
+    // With SQLite the whole process waits.
+    if (driver === 'postgres') {
+      await expect
+        .poll(() => second.stderr())
+        .toContain('Another server changes the database: this one waits until it has ended.');
+    }
+    writeFileSync(join(folder, 'go'), '');
+    expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
+    await second.listening;
+    await expectFilledOnce();
+  });
 
   /** A port that nobody listens at. */
   const freePort = (): Promise<number> =>

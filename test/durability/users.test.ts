@@ -106,7 +106,7 @@ it.each(unusable)(
   },
 );
 
-it('Processes that start at once create the database of users once', async () => {
+itLong('Processes that start at once create the database of users once', async () => {
   const server = await scratch.start({ environment: { PROCESSES: isLong ? '4' : '2' } });
   const answer = await new Client(server.origin).post('/rest/$directory/login', ['mia', 'x']);
   expect(answer).toMatchObject({ status: 401, body: { result: false } });

@@ -302,15 +302,12 @@ describe('The access test of a server with class code', () => {
     expect(await found(model, { ...restricted(filter), ...events })).toEqual([]);
   });
 
-  it.each(classFaults.filter((_, index) => isLong || index === 2))(
-    'finds that %s',
-    async (_what, file, text, instead) => {
-      const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
-      expect(source).toContain(text);
-      const runtimeFolder = await runtimeOf({ [file]: source.replace(text, instead) });
-      const written = { ...restricted('agent.ID = 1'), ...events };
-      const deviations = await found(ofWrites, written, { runtimeFolder });
-      expect(deviations.join()).toMatch(/method=(update|delete)/);
-    },
-  );
+  itLong.each(classFaults)('finds that %s', async (_what, file, text, instead) => {
+    const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
+    expect(source).toContain(text);
+    const runtimeFolder = await runtimeOf({ [file]: source.replace(text, instead) });
+    const written = { ...restricted('agent.ID = 1'), ...events };
+    const deviations = await found(ofWrites, written, { runtimeFolder });
+    expect(deviations.join()).toMatch(/method=(update|delete)/);
+  });
 });

@@ -360,19 +360,22 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     });
   });
 
-  it('reports why a migration would stop, and keeps the copy for inspection', async () => {
-    await serving(older, fill);
-    const before = await all();
-    const { target } = copyOf('stopped');
-    const strict = migration(steps.replace('atMost: 9', 'atMost: 1'));
-    const tried = await migrateApart(newer, strict, ['--try', target]);
-    expect(tried.code).toBe(1);
-    expect(tried.err).toMatch(/stopped at step 3 .*7 values would be lost, and atMost allows 1/);
-    expect(tried.out).toMatch(/fill "Person": 1203 rows/);
-    expect(tried.out).toMatch(/The copy stays/);
-    expect(await all()).toEqual(before);
-    expect(await copies()).toHaveLength(1);
-  });
+  itOnOne(databases)(
+    'reports why a migration would stop, and keeps the copy for inspection',
+    async () => {
+      await serving(older, fill);
+      const before = await all();
+      const { target } = copyOf('stopped');
+      const strict = migration(steps.replace('atMost: 9', 'atMost: 1'));
+      const tried = await migrateApart(newer, strict, ['--try', target]);
+      expect(tried.code).toBe(1);
+      expect(tried.err).toMatch(/stopped at step 3 .*7 values would be lost, and atMost allows 1/);
+      expect(tried.out).toMatch(/fill "Person": 1203 rows/);
+      expect(tried.out).toMatch(/The copy stays/);
+      expect(await all()).toEqual(before);
+      expect(await copies()).toHaveLength(1);
+    },
+  );
 
   itOnOne(databases)(
     'refuses a copy that exists already or cannot be created, and changes nothing',

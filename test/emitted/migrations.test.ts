@@ -151,49 +151,52 @@ ${others}`;
     },
   );
 
-  it('converts values only by the command, and an older server does not run afterwards', async () => {
-    const older = modelWith('      zip: { type: integer, unique: true }\n      born: date');
-    const newer = modelWith(
-      '      zip: { type: string, unique: true, maxLength: 9 }\n      born: { type: date, dateOnly: true }',
-    );
-    await serving(older, async (app) => {
-      await create(app, 'Person', [
-        { zip: 8000, born: '2001-02-03T00:00:00.000Z' },
-        { zip: null, born: '2001-02-03T10:00:00.000Z' },
-      ]);
-    });
-    await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
-    const steps = (atMost: string): string =>
-      `{ kind: 'convert', table: 'Person', column: 'zip', value: { sqlite: 'CAST("zip" AS TEXT)', postgres: 'CAST("zip" AS text)' } },
-      { kind: 'convert', table: 'Person', column: 'born', value: 'substr("born", 1, 10)', loses: '"born" NOT LIKE \\'%T00:00:00.000Z\\'', ${atMost} }`;
-    const strict = { [first]: migration(steps('')) };
-    await expect(serving(newer, undefined, strict)).rejects.toThrow(
-      /0001-first has to convert "Person"\."zip".*node dist\/src\/migrate\.js/s,
-    );
-    // Nothing has changed yet.
-    await serving(older, async (app) => {
-      expect(await people(app)).toMatchObject([{ zip: 8000 }, { zip: null }]);
-    });
-    const stopped = await migrateApart(newer, strict);
-    expect(stopped.code).toBe(1);
-    expect(stopped.err).toMatch(
-      /1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/,
-    );
-    const written = { [first]: migration(steps('atMost: 1')) };
-    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
-    await serving(
-      newer,
-      async (app) => {
-        expect(await people(app)).toMatchObject([
-          { zip: '8000', born: '2001-02-03', __STAMP: 3 },
-          { zip: null, born: '2001-02-03' },
+  itOnOne(databases)(
+    'converts values only by the command, and an older server does not run afterwards',
+    async () => {
+      const older = modelWith('      zip: { type: integer, unique: true }\n      born: date');
+      const newer = modelWith(
+        '      zip: { type: string, unique: true, maxLength: 9 }\n      born: { type: date, dateOnly: true }',
+      );
+      await serving(older, async (app) => {
+        await create(app, 'Person', [
+          { zip: 8000, born: '2001-02-03T00:00:00.000Z' },
+          { zip: null, born: '2001-02-03T10:00:00.000Z' },
         ]);
-        expect(await people(app, `&$filter="zip = '8000'"`)).toHaveLength(1);
-      },
-      written,
-    );
-    await expect(serving(older)).rejects.toThrow(/zip/);
-  });
+      });
+      await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
+      const steps = (atMost: string): string =>
+        `{ kind: 'convert', table: 'Person', column: 'zip', value: { sqlite: 'CAST("zip" AS TEXT)', postgres: 'CAST("zip" AS text)' } },
+      { kind: 'convert', table: 'Person', column: 'born', value: 'substr("born", 1, 10)', loses: '"born" NOT LIKE \\'%T00:00:00.000Z\\'', ${atMost} }`;
+      const strict = { [first]: migration(steps('')) };
+      await expect(serving(newer, undefined, strict)).rejects.toThrow(
+        /0001-first has to convert "Person"\."zip".*node dist\/src\/migrate\.js/s,
+      );
+      // Nothing has changed yet.
+      await serving(older, async (app) => {
+        expect(await people(app)).toMatchObject([{ zip: 8000 }, { zip: null }]);
+      });
+      const stopped = await migrateApart(newer, strict);
+      expect(stopped.code).toBe(1);
+      expect(stopped.err).toMatch(
+        /1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/,
+      );
+      const written = { [first]: migration(steps('atMost: 1')) };
+      expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+      await serving(
+        newer,
+        async (app) => {
+          expect(await people(app)).toMatchObject([
+            { zip: '8000', born: '2001-02-03', __STAMP: 3 },
+            { zip: null, born: '2001-02-03' },
+          ]);
+          expect(await people(app, `&$filter="zip = '8000'"`)).toHaveLength(1);
+        },
+        written,
+      );
+      await expect(serving(older)).rejects.toThrow(/zip/);
+    },
+  );
 
   itOnOne(databases)('converts values once when two run at the same time', async () => {
     const older = modelWith('      price: integer');
@@ -298,21 +301,24 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect((await migrate(newer, drop(', atMost: 1'), ['--plan'])).out).not.toContain('fax');
   });
 
-  it('refuses to remove something while a server of another model runs', async () => {
-    const older = modelWith('      fax: string');
-    const newer = modelWith('      name: string');
-    const written = {
-      [first]: migration(`{ kind: 'drop', table: 'Person', column: 'fax', atMost: 9 }`),
-    };
-    await serving(older, async (app) => {
-      await create(app, 'Person', [{ fax: '1' }]);
-      const refused = await migrate(newer, written);
-      expect(refused).toMatchObject({ code: 1 });
-      expect(refused.err).toMatch(/a server of another model has used the database/);
-      expect(await people(app)).toMatchObject([{ fax: '1' }]);
-    });
-    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
-  });
+  itOnOne(databases)(
+    'refuses to remove something while a server of another model runs',
+    async () => {
+      const older = modelWith('      fax: string');
+      const newer = modelWith('      name: string');
+      const written = {
+        [first]: migration(`{ kind: 'drop', table: 'Person', column: 'fax', atMost: 9 }`),
+      };
+      await serving(older, async (app) => {
+        await create(app, 'Person', [{ fax: '1' }]);
+        const refused = await migrate(newer, written);
+        expect(refused).toMatchObject({ code: 1 });
+        expect(refused.err).toMatch(/a server of another model has used the database/);
+        expect(await people(app)).toMatchObject([{ fax: '1' }]);
+      });
+      expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    },
+  );
 
   itOnOne(databases)(
     'is not refused for a step that can wait while a server of another model runs',
@@ -487,65 +493,70 @@ Migration 0001-first: fill "Person": 1 row.
     }
   });
 
-  it('finds all but one of the rows with the same value, in the way the index compares', async () => {
-    const older = modelWith(
-      '      code: string\n      size: integer\n      club: string\n      place: string',
-    );
-    const newer = modelWith(
-      '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }\n      club: string\n      place: string\n    indexes: [{ unique: true, attributes: [club, place] }]',
-    );
-    await serving(older, async (app) => {
-      const codes = ['É', 'b', 'é', null, 'B', null, 'ß'];
-      await create(
-        app,
-        'Person',
-        codes.map((code, at) => ({
-          code,
-          size: at % 6,
-          club: at % 2 === 0 ? 'x' : 'X',
-          place: at === 6 ? 'z' : 'y',
-        })),
+  itOnOne(databases)(
+    'finds all but one of the rows with the same value, in the way the index compares',
+    async () => {
+      const older = modelWith(
+        '      code: string\n      size: integer\n      club: string\n      place: string',
       );
-    });
-    await expect(serving(newer)).rejects.toThrow(/must be unique.*npx drs-gen migrate/s);
-    const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
-      if (step.kind !== 'fill') throw new Error(step.kind);
-      const set = step.column === 'size' ? '"size" + 100' : `"${step.column}" || "ID"`;
-      return JSON.stringify({
-        kind: 'fill',
-        table: step.table,
-        where: step.where,
-        set: { [step.column]: set },
+      const newer = modelWith(
+        '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }\n      club: string\n      place: string\n    indexes: [{ unique: true, attributes: [club, place] }]',
+      );
+      await serving(older, async (app) => {
+        const codes = ['É', 'b', 'é', null, 'B', null, 'ß'];
+        await create(
+          app,
+          'Person',
+          codes.map((code, at) => ({
+            code,
+            size: at % 6,
+            club: at % 2 === 0 ? 'x' : 'X',
+            place: at === 6 ? 'z' : 'y',
+          })),
+        );
       });
-    });
-    const written = { [first]: migration(planned.join(', ')) };
-    await serving(
-      newer,
-      async (app) => {
-        const all = await people(app);
-        expect(all.map((each) => (each as { code: string | null }).code)).toEqual([
-          'É',
-          'b',
-          'é3',
-          null,
-          'B5',
-          null,
-          'ß',
-        ]);
-        expect(all.map((each) => (each as { size: number }).size)).toEqual([0, 1, 2, 3, 4, 5, 100]);
-        expect(all.map((each) => (each as { place: string }).place)).toEqual([
-          'y',
-          'y2',
-          'y3',
-          'y4',
-          'y5',
-          'y6',
-          'z',
-        ]);
-      },
-      written,
-    );
-  });
+      await expect(serving(newer)).rejects.toThrow(/must be unique.*npx drs-gen migrate/s);
+      const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
+        if (step.kind !== 'fill') throw new Error(step.kind);
+        const set = step.column === 'size' ? '"size" + 100' : `"${step.column}" || "ID"`;
+        return JSON.stringify({
+          kind: 'fill',
+          table: step.table,
+          where: step.where,
+          set: { [step.column]: set },
+        });
+      });
+      const written = { [first]: migration(planned.join(', ')) };
+      await serving(
+        newer,
+        async (app) => {
+          const all = await people(app);
+          expect(all.map((each) => (each as { code: string | null }).code)).toEqual([
+            'É',
+            'b',
+            'é3',
+            null,
+            'B5',
+            null,
+            'ß',
+          ]);
+          expect(all.map((each) => (each as { size: number }).size)).toEqual([
+            0, 1, 2, 3, 4, 5, 100,
+          ]);
+          expect(all.map((each) => (each as { place: string }).place)).toEqual([
+            'y',
+            'y2',
+            'y3',
+            'y4',
+            'y5',
+            'y6',
+            'z',
+          ]);
+        },
+        written,
+      );
+    },
+  );
 
   itOnOne(databases)(
     'converts decimals from one scale to another, and from and to other types',

@@ -165,7 +165,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(marked).toBe(8);
     });
 
-    onOne('proposes the attributes behind a path, and completes it', async () => {
+    itLong('proposes the attributes behind a path, and completes it', async () => {
       await open('#/Employee', 'mia');
       const filter = page.getByLabel('Filter');
       await filter.pressSequentially('employer.ci');
@@ -370,7 +370,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await panel.getByText('<img src=x').first().waitFor();
     });
 
-    onOne('shows the columns that are chosen, in their order and width', async () => {
+    itLong('shows the columns that are chosen, in their order and width', async () => {
       await open('#/Company?entity=2', 'mia');
       const heads = page.getByRole('columnheader');
       const names = async (): Promise<readonly string[]> =>

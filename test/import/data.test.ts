@@ -864,7 +864,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     expect(await read(`select "${column}" from "town" where "id" = 3`)).toEqual([[held[1]]]);
   });
 
-  itOnOne(databases)('finds relations by a decimal', async () => {
+  itLong('finds relations by a decimal', async () => {
     const place = workplace();
     const old = new Database(join(place.folder, 'old.sqlite'));
     old.pragma('foreign_keys = off');

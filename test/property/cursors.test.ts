@@ -165,7 +165,7 @@ describeDatabases('A cursor', ({ driver, create: createDatabase }: TestDatabases
           if (changes.flat().length === 0) expect(shown).toEqual(before);
         },
       ),
-      { numRuns: isLong ? 1000 : 60 },
+      { numRuns: isLong ? 1000 : 30 },
     );
   });
 

@@ -19,7 +19,7 @@ import { imported, workplace, type Workplace } from '../import/importer.js';
 const onlySeed = process.env['HISTORY_SEED'];
 const seeds =
   onlySeed === undefined
-    ? fc.sample(fc.integer({ min: 1 }), { numRuns: isLong ? 500 : 4, seed: 1 })
+    ? fc.sample(fc.integer({ min: 1 }), { numRuns: isLong ? 500 : 3, seed: 1 })
     : [Number(onlySeed)];
 const versions = isLong ? 7 : 4;
 

@@ -7,6 +7,7 @@ import {
   type ServedSelections,
   serveSelections,
 } from '../../support/selections-served.js';
+import { itLong } from '../../support/long.js';
 
 const million = 1_000_000;
 
@@ -49,7 +50,7 @@ describe('A selection of a million entities', () => {
     }
   });
 
-  it('is read by a long list of keys quickly', async () => {
+  itLong('is read by a long list of keys quickly', async () => {
     const { Employee } = served.ds;
     // Searching the list for each entity would take minutes.
     const keys = await selectionKeys(Employee.query('salary = 2').orderBy('ID desc'));

@@ -172,18 +172,21 @@ describeDatabases('Jobs', (databases) => {
     expect((await jobs('"error"'))[1]?.[0]).toContain(error);
   });
 
-  it('are added to a database without them, and stay in it when the model has none any more', async () => {
-    const without = jobsModel.replace(/^jobs:[^]*/m, '');
-    const { app: older } = await serve({}, without);
-    expect(Reflect.get(Reflect.get(older, 'datastore') as object, 'enqueue')).toBeUndefined();
-    await older.close();
-    const { app: newer, ds: own } = await serve({ JOBS: '0' });
-    await own.enqueue('mail', { to: 'mia' });
-    await newer.close();
-    await (await serve({}, without)).app.close();
-    await serve();
-    await expect.poll(() => ran).toEqual(['mia']);
-  });
+  itOnOne(databases)(
+    'are added to a database without them, and stay in it when the model has none any more',
+    async () => {
+      const without = jobsModel.replace(/^jobs:[^]*/m, '');
+      const { app: older } = await serve({}, without);
+      expect(Reflect.get(Reflect.get(older, 'datastore') as object, 'enqueue')).toBeUndefined();
+      await older.close();
+      const { app: newer, ds: own } = await serve({ JOBS: '0' });
+      await own.enqueue('mail', { to: 'mia' });
+      await newer.close();
+      await (await serve({}, without)).app.close();
+      await serve();
+      await expect.poll(() => ran).toEqual(['mia']);
+    },
+  );
 
   itOnOne(databases)('JOBS=0: leaves jobs to other processes', async () => {
     ({ ds } = await serve({ JOBS: '0' }));
@@ -218,7 +221,7 @@ describeDatabases('Jobs', (databases) => {
     expect(ran.map(Number).sort((a, b) => a - b)).toEqual(all.map(Number));
   });
 
-  it('of a server whose lease has expired run on another one', async () => {
+  itOnOne(databases)('of a server whose lease has expired run on another one', async () => {
     const { ds: lost } = await serve();
     const gate = new Gate();
     codes(async (_params, { attempt }) => {
