@@ -204,7 +204,7 @@ export class History {
         : sql`(${kind} <> 'changed' or ${access.hasSome(sql`${sql.id(entry, 'after')}`, shown)})`;
     return [
       sql`${sql.id(entry, 'table')} = ${sql.lit(dataclass.table)}`,
-      ...(isOfOne ? [ofKey(dataclass, entry)] : []),
+      ...(isOfOne ? [this.#ofKey(entry)] : []),
       isSeen,
       ...(isRestricted ? this.#restricted(context, entry) : []),
     ];
@@ -216,9 +216,23 @@ export class History {
     if (restriction === undefined) throw new Error(`${name} has no restriction.`);
     const [own, later] = [context.aliases.next(), context.aliases.next()];
     return [
-      sql`exists (select 1 from ${sql.id(table)} as ${sql.id(own)} where ${sql.id(own, key.column)} = ${storedKey(this.dataclass, entry)} and ${restriction.condition(own)})`,
+      sql`exists (select 1 from ${sql.id(table)} as ${sql.id(own)} where ${sql.id(own, key.column)} = ${this.#storedKey(entry)} and ${restriction.condition(own)})`,
       sql`not exists (select 1 from "__audit" as ${sql.id(later)} where ${sql.id(later, 'table')} = ${sql.lit(table)} and ${sql.id(later, 'key')} = ${sql.id(entry, 'key')} and (${sql.id(later, 'kind')} = 'deleted' and ${sql.id(later, 'position')} >= ${sql.id(entry, 'position')} or ${sql.id(later, 'kind')} = 'created' and ${sql.id(later, 'position')} > ${sql.id(entry, 'position')}))`,
     ];
+  }
+
+  /** Keys are recorded as texts, and each database writes numbers in its own way. */
+  #ofKey(entry: string): Sql {
+    return this.dataclass.key.type === 'number'
+      ? sql`${this.#storedKey(entry)} = cast(${baseSlot} as double precision)`
+      : sql`${sql.id(entry, 'key')} = ${baseSlot}`;
+  }
+
+  /** A recorded key in the form of the table's key. */
+  #storedKey(entry: string): Sql {
+    const { type } = this.dataclass.key;
+    const key = sql.id(entry, 'key');
+    return type === 'number' || type === 'integer' ? this.access.numericKey(key, type) : key;
   }
 
   #shown(rows: Rows, { attributes }: Visible): readonly object[] {
@@ -268,19 +282,4 @@ interface Visible {
   readonly isOfOne: boolean;
   /** Whether entities of the dataclass are hidden from the reader. */
   readonly isRestricted: boolean;
-}
-
-/** Keys are recorded as texts, and each database writes numbers in its own way. */
-function ofKey(dataclass: Dataclass, entry: string): Sql {
-  return dataclass.key.type === 'number'
-    ? sql`${storedKey(dataclass, entry)} = cast(${baseSlot} as double precision)`
-    : sql`${sql.id(entry, 'key')} = ${baseSlot}`;
-}
-
-/** A recorded key in the form of the table's key; those of other tables may have another form. */
-function storedKey({ table, key: { type } }: Dataclass, entry: string): Sql {
-  const key = sql.id(entry, 'key');
-  if (type !== 'number' && type !== 'integer') return sql`${key}`;
-  const cast = type === 'number' ? sql`double precision` : sql`bigint`;
-  return sql`case when ${sql.id(entry, 'table')} = ${sql.lit(table)} then cast(${key} as ${cast}) end`;
 }

@@ -15,4 +15,8 @@ export const postgresAudit: AuditAccess = {
   }),
   hasSome: (values, columns) =>
     sql`jsonb_exists_any(${values}, array[${sql.join(columns.map((each) => sql.lit(each)))}])`,
+  numericKey: (key, type) =>
+    type === 'integer'
+      ? sql`case when ${key} ~ '^-?[0-9]{1,18}$' then cast(${key} as bigint) end`
+      : sql`case when ${key} ~ '^-?[0-9]{1,308}(\\.[0-9]+)?$' then cast(${key} as double precision) end`,
 };

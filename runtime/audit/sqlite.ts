@@ -20,4 +20,8 @@ export const sqliteAudit: AuditAccess = {
   }),
   hasSome: (values, columns) =>
     sql`exists (select 1 from json_each(${values}) as "__recorded" where "__recorded"."key" in (${sql.join(columns.map((each) => sql.lit(each)))}))`,
+  numericKey: (key, type) =>
+    type === 'integer'
+      ? sql`case when ${key} = cast(cast(${key} as integer) as text) then cast(${key} as integer) end`
+      : sql`case when ${key} glob '[-0-9]*' then cast(${key} as real) end`,
 };

@@ -16,4 +16,6 @@ export interface AuditAccess {
   frame(author: Author): TransactionFrame;
   /** Whether recorded values include one of some columns. */
   hasSome(values: Sql, columns: readonly string[]): Sql;
+  /** A recorded key as a number; null if it is none, since the table may have had keys of another type. */
+  numericKey(key: Sql, type: 'integer' | 'number'): Sql;
 }

@@ -475,4 +475,14 @@ describeDatabases('The audit of a dataclass', (databases) => {
     expect(kinds).toEqual(['created']);
     expect(await history('/rest/Product(9)/$history')).toHaveLength(3);
   });
+
+  it('is answered where entries have keys of another type, which an earlier table of this name had', async () => {
+    await save('/rest/Product?$method=update', { name: 'a', price: '5.00' });
+    for (const key of ['chair', '-', '1.5', '1e400', '99999999999999999999'])
+      await rows(`insert into "__audit" ("time", "table", "key", "kind", "before")
+        values ('2026-01-01T00:00:00.000Z', 'Product', '${key}', 'changed', '{"name":"x"}')`);
+    const viewer = await loggedIn(app, { privileges: ['view'] });
+    expect((await history('/rest/Product/$history', viewer)).map(({ key }) => key)).toEqual(['1']);
+    expect(await history('/rest/Product(1)/$history', viewer)).toHaveLength(1);
+  });
 });
