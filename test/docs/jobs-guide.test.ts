@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { cpSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { typedRuntime } from '../support/built-runtime.js';
@@ -43,6 +43,7 @@ const typed = {
 
 it('The code of the guide to jobs compiles, and mistakes in it do not', async () => {
   const folder = `${writeServer(modelOf(model), typed)}-typed`;
+  rmSync(folder, { recursive: true, force: true });
   cpSync(writeServer(modelOf(model), typed, await typedRuntime()), folder, { recursive: true });
   const isOurs = (file: string): boolean => relative(folder, file) in typed;
   expect(typeErrors(folder, {}, isOurs)).toEqual([]);
