@@ -3,15 +3,7 @@
  * restrictions, aggregates, audit, jobs.
  */
 export type VariantName =
-  | 'plain'
-  | 'functions'
-  | 'roles'
-  | 'restrict'
-  | 'texts'
-  | 'aggregates'
-  | 'live'
-  | 'audit'
-  | 'jobs';
+  'plain' | 'functions' | 'roles' | 'restrict' | 'texts' | 'aggregates' | 'live' | 'audit' | 'jobs';
 
 export interface Variant {
   /** Appended to `model.yaml`, which ends with the attributes of Employee. */

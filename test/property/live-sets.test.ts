@@ -285,7 +285,7 @@ describeDatabases('Live sets of three servers', ({ driver, create, run }) => {
     };
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), play),
-      { numRuns: sampled(50), endOnFailure: true },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? sampled(50)), endOnFailure: true },
     );
   });
 });
