@@ -18,5 +18,6 @@ export const postgresAudit: AuditAccess = {
   numericKey: (key, type) =>
     type === 'integer'
       ? sql`case when ${key} ~ '^-?[0-9]{1,18}$' then cast(${key} as bigint) end`
-      : sql`case when ${key} ~ '^-?[0-9]{1,308}(\\.[0-9]+)?$' then cast(${key} as double precision) end`,
+      : // A number of repetitions is at most 255, and numbers of 309 digits may be too large.
+        sql`case when ${key} ~ '^-?[0-9]{1,255}[0-9]{0,53}(\\.[0-9]+)?$' then cast(${key} as double precision) end`,
 };

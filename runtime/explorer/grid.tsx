@@ -89,7 +89,7 @@ function useFound(
       for (const each of sets.splice(0, sets.length - but)) each.release().catch(() => undefined);
     };
     signal.addEventListener('abort', () => releaseAll(0));
-    const take = async (chosen: Selection, isFollowed: boolean): Promise<Selection> => {
+    const take = async (chosen: Selection, isFollowed: boolean): Promise<void> => {
       const set = await chosen.set({ signal });
       sets.push(set);
       if (signal.aborted) releaseAll(0);
@@ -97,7 +97,6 @@ function useFound(
       store.set({ found: { set, count, isLive: isFollowed } });
       setFound({ shown, datastore, set, count, signal });
       releaseAll(2);
-      return set;
     };
     const find = async (): Promise<void> => {
       const chosen = await selectionOf(datastore, place);

@@ -49,7 +49,7 @@ const migrate = (model: string, ...more: readonly string[]): Promise<Printed> =>
 const migrations = (): readonly string[] => readdirSync(join(project.folder, 'src/migrations'));
 const read = (path: string): string => project.read(path);
 
-it('drs-gen migrate writes a migration once, which compiles with the server and then belongs to the user', async () => {
+it('drs-gen migrate writes a migration once, which then belongs to the user', async () => {
   expect(await generate(before)).toMatchObject({ code: 0 });
   // A run in between does not lose the names that the data still has.
   expect(await generate(after)).toMatchObject({ code: 0 });
@@ -59,6 +59,7 @@ it('drs-gen migrate writes a migration once, which compiles with the server and 
   await expect(text).toMatchFileSnapshot('./snapshots/migration.snapshot');
   expect(read('src/generated/migrations.ts')).toContain("'0001-convert-founded': migration0001,");
   expect(read('src/generated/databases.ts')).toContain('migrations: migrations,');
+  // It compiles with the server; that takes long.
   if (isLong) expect(project.errors).toEqual([]);
   const decided = text
     .replace("migrations.decide('Company.kind')", "'firm'")

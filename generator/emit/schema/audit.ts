@@ -152,9 +152,8 @@ function postgresTrigger(dataclass: Dataclass): readonly string[] {
 
 /**
  * `security definer`: whoever may write the table needs no right on `__audit`, nor on the function, which only its owner
- * may name in a trigger. Types and functions are qualified, so
- * that nobody can run code of their own as its owner; see `drs_touch` of the runtime. Large values are not converted, and a
- * decimal becomes a text.
+ * may name in a trigger. Types and functions are qualified, so that nobody can run code of their own as its owner; see
+ * `drs_touch` of the runtime. Large values are not converted, and a decimal becomes a text.
  */
 const postgresFunction = `CREATE OR REPLACE FUNCTION drs_audit() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$

@@ -34,10 +34,10 @@ export const touchedPrefix = 'drs_gen.touched_';
 
 /**
  * `security definer`: whoever may write the table needs no right on `__version`, nor on the function, which only its
- * owner may name in a trigger. The function has no `set` clause:
- * most calls find the version raised already, and the clause would be the most expensive part of such a call. So that
- * nobody can run code of their own as its owner, every type, function and operator is qualified until the path is that of the table (whose schema may get
- * another name); from there on, each one fits its arguments exactly, so that one of `pg_catalog` is found first.
+ * owner may name in a trigger. The function has no `set` clause: most calls find the version raised already, and the
+ * clause would be the most expensive part of such a call. So that nobody can run code of their own as its owner, every
+ * type, function and operator is qualified until the path is that of the table (whose schema may get another name); from
+ * there on, each one fits its arguments exactly, so that one of `pg_catalog` is found first.
  *
  * At `repeatable read` and above, a slot that another transaction has raised cannot be raised, so the transaction adds
  * one; later transactions merge them.

@@ -44,6 +44,12 @@ dataclasses:
       ID: { type: integer, key: true, generated: sequence }
       name: string
       products: { to: Product, many: true, inverse: owner }
+  Level:
+    attributes:
+      height: { type: number, key: true }
+      name: string
+    audit: true
+    restrict: true
   Plain:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
@@ -65,6 +71,15 @@ roles:
 `;
 
 const classes = {
+  'src/classes/Level.ts': `
+import { LevelBase, type Restriction, type Session } from '../generated/api.js';
+
+export class Level extends LevelBase {
+  restrict(session: Session): Restriction {
+    return session.hasPrivilege('edit') ? null : 'name = seen';
+  }
+}
+`,
   'src/classes/Product.ts': `
 import { ProductBase, type Restriction, type Session } from '../generated/api.js';
 
@@ -478,11 +493,30 @@ describeDatabases('The audit of a dataclass', (databases) => {
 
   it('is answered where entries have keys of another type, which an earlier table of this name had', async () => {
     await save('/rest/Product?$method=update', { name: 'a', price: '5.00' });
-    for (const key of ['chair', '-', '1.5', '1e400', '99999999999999999999'])
+    const other = ['chair', '-', '1.5', '1e400', '99999999999999999999', '9'.repeat(400)];
+    for (const key of other)
       await rows(`insert into "__audit" ("time", "table", "key", "kind", "before")
         values ('2026-01-01T00:00:00.000Z', 'Product', '${key}', 'changed', '{"name":"x"}')`);
     const viewer = await loggedIn(app, { privileges: ['view'] });
     expect((await history('/rest/Product/$history', viewer)).map(({ key }) => key)).toEqual(['1']);
     expect(await history('/rest/Product(1)/$history', viewer)).toHaveLength(1);
+  });
+
+  it('finds entities whose keys are any numbers', async () => {
+    const heights = [
+      0, -1, 2.5, -0.000001, 123456.789, 1e21, 1e-7, 1.5e300,
+
+      5e-324,
+    ];
+    const levels = heights.map((height) => ({ height, name: 'seen' }));
+    await save('/rest/Level?$method=update', [...levels, { height: 7, name: 'hidden' }]);
+    const viewer = await loggedIn(app, { privileges: ['view'] });
+    for (const height of heights) {
+      const found = await history(`/rest/Level(${String(height)})/$history`, viewer);
+      expect([height, found.map(({ kind }) => kind)]).toEqual([height, ['created']]);
+    }
+    expect(await history('/rest/Level/$history', viewer)).toHaveLength(heights.length);
+    expect(await history('/rest/Level(7)/$history', viewer)).toEqual([]);
+    expect(await history('/rest/Level(7)/$history')).toHaveLength(1);
   });
 });
