@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
@@ -26,6 +27,7 @@ type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<Fastif
  * share what they remember about clients, and restarts one that dies; `build` runs only in those.
  */
 export async function serve(build: BuildServer): Promise<void> {
+  collectLessOften();
   await warmTicks();
   try {
     if (isOneOfSeveral(process.env)) {
@@ -39,6 +41,16 @@ export async function serve(build: BuildServer): Promise<void> {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/**
+ * Lets the heap grow to three times its size between two full garbage collections. V8 before version 12
+ * (Node 20) counts the bytes of answers towards its limit, but not when it sets the limit: under a load of
+ * pages it collects all garbage ten times a second, which takes a third of the processor time.
+ */
+function collectLessOften(): void {
+  const [version] = process.versions.v8.split('.');
+  if (Number(version) < 12) setFlagsFromString('--heap-growing-percent=200');
 }
 
 /** After so many calls V8 has compiled a function. */
