@@ -71,7 +71,7 @@ export class PostgresExecutor implements Executor {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return (await this.#ask(stepOf(statement, values))).rows;
+    return (await this.#ask(stepOf(statement, values))).takeRows();
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -139,13 +139,13 @@ export class PostgresExecutor implements Executor {
     const before = beginningOf(frame);
     const confirmation = this.#confirmation();
     if (confirmation === undefined) {
-      return (await this.#writing(() => this.#changed(step, before))).rows;
+      return (await this.#writing(() => this.#changed(step, before))).takeRows();
     }
     return confirmation.ofChange(async () => {
       const changing = confirmation.changing(step);
-      const { rows } = await this.#writing(() => this.#changed(changing, before));
-      if (rows.length > 0) confirmation.confirm();
-      return rows;
+      const changed = await this.#writing(() => this.#changed(changing, before));
+      if (changed.hasRows) confirmation.confirm();
+      return changed.takeRows();
     });
   };
 
@@ -215,20 +215,20 @@ export class PostgresExecutor implements Executor {
     const [first] = steps;
     return this.#using(async (connection) => {
       if (steps.length === 1 && first !== undefined) {
-        return (await connection.change(first, nothing)).rows;
+        return (await connection.change(first, nothing)).takeRows();
       }
       const answer = await connection.transaction(
         'read write',
         [...steps, commit],
         steps.length - 1,
       );
-      return answer.rows;
+      return answer.takeRows();
     });
   }
 
   /** Runs a step that only reads. */
   async readStep(step: Step): Promise<Rows> {
-    return (await this.#ask(step)).rows;
+    return (await this.#ask(step)).takeRows();
   }
 
   /** Transactions leave one connection free, on which this waits for no other transaction. */
@@ -243,7 +243,7 @@ export class PostgresExecutor implements Executor {
     if (confirmation === undefined) return this.#using((connection) => connection.read(step));
     return this.#using(async (connection) => {
       const answer = await connection.read(confirmation.reading(step));
-      if (answer.rows.length > 0) confirmation.confirm();
+      if (answer.hasRows) confirmation.confirm();
       return answer;
     });
   }
@@ -313,7 +313,7 @@ async function explained(
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.read({ text: indexColumns, values: [indexes] });
-  return tableSearches(root, found.rows as unknown as readonly IndexColumn[]);
+  return tableSearches(root, found.takeRows() as unknown as readonly IndexColumn[]);
 }
 
 /** The tables of a plan. A bitmap scan has its indexes in child nodes. */

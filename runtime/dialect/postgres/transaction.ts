@@ -87,7 +87,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return (await this.#ask(statement, values, 'reads')).rows;
+    return (await this.#ask(statement, values, 'reads')).takeRows();
   }
 
   async table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
