@@ -27,7 +27,7 @@ type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<Fastif
  * share what they remember about clients, and restarts one that dies; `build` runs only in those.
  */
 export async function serve(build: BuildServer): Promise<void> {
-  collectLessOften();
+  tuneCollector();
   await warmTicks();
   try {
     if (isOneOfSeveral(process.env)) {
@@ -44,13 +44,19 @@ export async function serve(build: BuildServer): Promise<void> {
 }
 
 /**
- * Lets the heap grow to three times its size between two full garbage collections. V8 before version 12
- * (Node 20) counts the bytes of answers towards its limit, but not when it sets the limit: under a load of
- * pages it collects all garbage ten times a second, which takes a third of the processor time.
+ * Corrects two habits of V8's garbage collector before version 12 (Node 20), by flags:
+ *
+ * - It counts the bytes of answers towards the limit of the heap, but not when it sets the limit: under a load of
+ *   pages it collects all garbage ten times a second, which takes a third of the processor time. Now the heap may grow
+ *   to three times its size.
+ * - It allocates literals among the old objects if earlier ones of their place have lived long. What they hold stays
+ *   until the next full collection, and is copied before: a fifth of a small restricted read on PostgreSQL.
  */
-function collectLessOften(): void {
+function tuneCollector(): void {
   const [version] = process.versions.v8.split('.');
-  if (Number(version) < 12) setFlagsFromString('--heap-growing-percent=200');
+  if (Number(version) >= 12) return;
+  setFlagsFromString('--heap-growing-percent=200');
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /** After so many calls V8 has compiled a function. */
