@@ -44,13 +44,13 @@ export async function serve(build: BuildServer): Promise<void> {
 }
 
 /**
- * Corrects two habits of V8's garbage collector before version 12 (Node 20), by flags:
+ * Sets flags against two faults of V8's garbage collector before version 12 (Node 20):
  *
- * - It counts the bytes of answers towards the limit of the heap, but not when it sets the limit: under a load of
- *   pages it collects all garbage ten times a second, which takes a third of the processor time. Now the heap may grow
- *   to three times its size.
- * - It allocates literals among the old objects if earlier ones of their place have lived long. What they hold stays
- *   until the next full collection, and is copied before: a fifth of a small restricted read on PostgreSQL.
+ * - It counts the bytes of answers towards the limit of the heap, but not when it sets the limit. Under a load of pages
+ *   it collected all garbage ten times a second, which took a third of the processor time. With the flag, the heap may
+ *   grow to three times its size between two full collections.
+ * - It may allocate array and object literals in the old generation: see `StatementResult`. That took a fifth of a small
+ *   restricted read on PostgreSQL.
  */
 function tuneCollector(): void {
   const [version] = process.versions.v8.split('.');

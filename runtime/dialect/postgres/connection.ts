@@ -20,9 +20,9 @@ export interface Step {
 }
 
 /**
- * What a statement returns. It hands out its rows once, and neither it nor the list is a literal: V8 allocates
- * a literal among the old objects if earlier ones of its place have lived long, and what it holds stays until the next full
- * collection. Rows with the JSON of a page are large: by measurement, that took a third of the page's processor time.
+ * What a statement returns. It hands out its rows once, and uses no array or object literal for them: V8 may allocate
+ * the literals of a line of code in the old generation, if earlier ones lived long. What they reference stays in memory,
+ * and is copied, until the next full collection. With the JSON of pages, that took a third of their processor time.
  */
 export class StatementResult {
   /** Empty for a statement that returns no rows. */
@@ -40,7 +40,7 @@ export class StatementResult {
     return this.#rows !== undefined;
   }
 
-  /** The rows, at the first call. */
+  /** The rows; none at a later call. */
   takeRows(): Rows {
     const rows = this.#rows;
     this.#rows = undefined;

@@ -503,11 +503,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
   });
 
   it('finds entities whose keys are any numbers', async () => {
-    const heights = [
-      0, -1, 2.5, -0.000001, 123456.789, 1e21, 1e-7, 1.5e300,
-
-      5e-324,
-    ];
+    const heights = [0, -1, 2.5, -0.000001, 123456.789, 1e21, 1e-7, 1.5e300, 5e-324];
     const levels = heights.map((height) => ({ height, name: 'seen' }));
     await save('/rest/Level?$method=update', [...levels, { height: 7, name: 'hidden' }]);
     const viewer = await loggedIn(app, { privileges: ['view'] });
