@@ -16,7 +16,7 @@ import type { SessionTrial } from './session-store.js';
 export interface RequestScope {
   readonly session: Session;
   /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
-  readonly isServer?: true;
+  readonly isServer?: true | undefined;
   /** The ID of the request; absent in tasks of the server. */
   readonly requestId?: string | undefined;
   /** Set for a request that is answered with a cached session. */
@@ -177,7 +177,10 @@ export class RequestScopes {
    */
   runWithin<T>(scope: RequestScope, work: () => T): T {
     const { transaction, nesting, trial } = this.current();
-    return this.#storage.run({ ...scope, transaction, nesting, trial }, work);
+    const { session, isServer, requestId, rows, exclusive } = scope;
+    // Without a spread, which takes longer than everything else of it.
+    const within = { session, isServer, requestId, trial, rows, transaction, exclusive, nesting };
+    return this.#storage.run(within, work);
   }
 
   /** Runs code as the server itself, which may do everything. */

@@ -38,7 +38,7 @@ export interface Executor {
         statement: Statement,
         values: readonly SqlValue[],
         frame?: TransactionFrame,
-      ) => Promise<Rows>)
+      ) => Pending<Rows>)
     | undefined;
   /**
    * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
@@ -295,10 +295,9 @@ function isSetId(id: string): boolean {
  * @param owner `undefined` for guests
  */
 function ownId(id: string, owner: string | undefined): string {
-  const hash = createHash('sha256')
-    .update(`${owner ?? ''} ${id}`)
-    .digest('hex');
-  return hash.slice(0, 32).toUpperCase();
+  return hash('sha256', `${owner ?? ''} ${id}`, 'hex')
+    .slice(0, 32)
+    .toUpperCase();
 }
 
 /** With `$savedfilter=true` the server saves the definition; any other value is the definition. */

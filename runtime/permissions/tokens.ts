@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import type {
   BearerTokens,
@@ -100,7 +100,7 @@ export class Tokens implements BearerTokens {
   }
 
   nameOf(token: string): string {
-    return `bearer ${createHash('sha256').update(token).digest('hex')}`;
+    return `bearer ${hash('sha256', token, 'hex')}`;
   }
 
   async grantOf(token: string): Promise<TokenGrant> {

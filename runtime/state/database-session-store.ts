@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash as digestOf, randomInt } from 'node:crypto';
 import { isGuest, isSystemId, noPrivileges } from '../access/grants.js';
 import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
@@ -611,7 +611,7 @@ function textOf(privileges: PrivilegeSet): string {
 
 /** The database never holds a token, so nobody can use a session by reading a copy of it. */
 function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
+  return digestOf('sha256', token, 'base64');
 }
 
 /** The time between two writes of a use: this part of the lifetime, and at most so many milliseconds. */
@@ -681,7 +681,7 @@ async function tried<T>(work: () => Pending<T>, trial: Trial, again: () => Pendi
     if (error instanceof UnconfirmedError || !(await trial.holds())) return again();
     throw error;
   }
-  return (await trial.holds()) ? result : again();
+  return trial.isConfirmed || (await trial.holds()) ? result : again();
 }
 
 interface SessionSql {

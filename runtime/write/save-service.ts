@@ -281,7 +281,10 @@ export class SaveService {
     const direct = this.#savedDirectly(body, decoded);
     if (direct === undefined) return inSteps();
     return direct.then(
-      (answer) => answer ?? inSteps(),
+      (members) =>
+        members === undefined
+          ? inSteps()
+          : { status: 200, json: body.isList ? `{"__ENTITIES":[${members}]}` : members },
       (error: unknown) => {
         if (!isOfValues(error)) throw error;
         // Nothing is stored: further statements find the reasons.
@@ -292,12 +295,12 @@ export class SaveService {
 
   /**
    * Saves an entity, or creates entities, by one statement that also returns the answer.
-   * @returns none if this body needs more; a promise of none if the entity was not changed
+   * @returns the entities as JSON; none if this body needs more, a promise of none if the entity was not changed
    */
   #savedDirectly(
-    { entities, isList, answers, caller: { session } }: SentBody,
+    { entities, answers, caller: { session } }: SentBody,
     decoded: readonly (Decoded | undefined)[],
-  ): Promise<StatusAndJson | undefined> | undefined {
+  ): Promise<string | undefined> | undefined {
     const complete: CompleteChange = (change, answer) => {
       const statement = answers.directStatement(change, answer);
       if (statement === undefined) this.#notDirect.add(answer);
@@ -310,22 +313,17 @@ export class SaveService {
       entities.length === 1 ? this.#changed(direct) : this.#created(direct);
     // A condition that reads the table itself would find it as it was before.
     const isPossible = this.context.restrictions?.areOfRows(direct.statement) ?? true;
-    const members =
-      isPossible === true
-        ? run()
-        : Promise.resolve(isPossible).then((is) => (is ? run() : undefined));
-    return members?.then((text) =>
-      text === undefined
-        ? undefined
-        : { status: 200, json: isList ? `{"__ENTITIES":[${text}]}` : text },
-    );
+    return isPossible === true
+      ? run()
+      : Promise.resolve(isPossible).then((is) => (is ? run() : undefined));
   }
 
   #changed({ statement, values }: DirectSave): Promise<string | undefined> | undefined {
-    const { executor } = this.context.database;
-    return executor
-      .change?.(statement, values)
-      .then(([row]) => (row === undefined ? undefined : String(row[0])));
+    const { change } = this.context.database.executor;
+    if (change === undefined) return undefined;
+    return Promise.resolve(change(statement, values)).then(([row]) =>
+      row === undefined ? undefined : String(row[0]),
+    );
   }
 
   async #created({ statement, values, refersAhead }: DirectSave): Promise<string> {

@@ -11,7 +11,6 @@ import { From } from '../../dataclass/source.js';
 import { abandonably } from '../../dialect/abandonable.js';
 import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
-import type { Executor } from '../../dialect/executor.js';
 import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { WriteRestrictions } from '../../write/surroundings.js';
 import {
@@ -72,7 +71,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     rows: this.#bound(executor.rows.bind(executor)),
     table: this.#bound(executor.table.bind(executor)),
     explain: this.#bound(executor.explain.bind(executor)),
-    change: executor.change && this.#changing(executor.change),
+    change: executor.change && this.#bound(executor.change),
   });
 
   readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
@@ -86,11 +85,6 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
       transaction.raiseStamp(changes);
     },
   });
-
-  #changing(change: NonNullable<Executor['change']>): Executor['change'] {
-    const bound = this.#bound(change);
-    return async (statement, values) => bound(statement, values);
-  }
 
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {

@@ -88,7 +88,7 @@ export class Confirmation {
       if (error instanceof UnknownOutcomeError || (await this.assumption.holds())) throw error;
       throw new UnconfirmedError(error);
     }
-    if (await this.assumption.holds()) return result;
+    if (this.assumption.isConfirmed || (await this.assumption.holds())) return result;
     throw new UnconfirmedError(undefined);
   }
 }

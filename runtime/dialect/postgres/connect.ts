@@ -1,5 +1,6 @@
-import { Client, type ClientBase, Pool, type PoolClient } from 'pg';
+import { Client, type ClientBase, Pool } from 'pg';
 import { DatabaseUnavailableError } from '../executor.js';
+import { ConnectionStates, PostgresConnection, type TransactionMode } from './connection.js';
 import { takeSlot } from './global-stamp.js';
 
 export interface PoolOptions {
@@ -92,8 +93,6 @@ function beginningOf(
   return (mode) => `begin isolation level read committed ${mode}; ${settings[mode]}`;
 }
 
-export type TransactionMode = 'read only' | 'read write';
-
 /** Correct with both values of `standard_conforming_strings`. */
 function literal(text: string): string {
   return `E'${text.replaceAll(/['\\]/g, (each) => `\\${each}`)}'`;
@@ -135,6 +134,7 @@ export async function openClient(url: string): Promise<Client> {
 /** The connection pool of a server. It opens connections on demand and replaces broken ones. */
 export class PostgresPool {
   readonly #pool: Pool;
+  readonly #states = new ConnectionStates();
 
   /** How transactions begin; `undefined` where settings of the session last. */
   readonly beginning: ((mode: TransactionMode) => string) | undefined;
@@ -166,7 +166,7 @@ export class PostgresPool {
   }
 
   /** @throws DatabaseUnavailableError if no connection is free within some seconds, or too many requests wait */
-  take(): Promise<PoolClient> {
+  take(): Promise<PostgresConnection> {
     return new Promise((resolve, reject) => {
       if (this.#pool.ending) {
         reject(new DatabaseUnavailableError('the database is closed', undefined));
@@ -178,7 +178,7 @@ export class PostgresPool {
       }
       this.#pool.connect((error, client) => {
         if (client === undefined) reject(unreachable(error));
-        else resolve(client);
+        else resolve(new PostgresConnection(client, this.#states.of(client), this.beginning));
       });
     });
   }

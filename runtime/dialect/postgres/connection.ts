@@ -7,7 +7,6 @@ import {
   TooComplexError,
   UnusableValueError,
 } from '../executor.js';
-import type { TransactionMode } from './connect.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 import { endsConnection, isOutdated } from './errors.js';
 
@@ -155,6 +154,8 @@ export class ConnectionStates {
 const allowChanges: Step = { text: 'set default_transaction_read_only = off', values: [] };
 const forbidChanges: Step = { text: 'set default_transaction_read_only = on', values: [] };
 
+export type TransactionMode = 'read only' | 'read write';
+
 /** A connection for one user until it is released. */
 export class PostgresConnection {
   /** Left out behind a pooler: a statement that one connection has prepared is unknown to the next one. */
@@ -206,10 +207,15 @@ export class PostgresConnection {
     return answer.value;
   }
 
-  #send(query: ExtendedQuery | string): Promise<StatementResult> {
-    if (typeof query === 'string')
-      return this.client.query(query).then(() => new StatementResult());
-    return this.client.query(query).answer;
+  /** @param mayRepeat whether to send it again if a server of a newer model has changed its table since it was prepared */
+  async #runAlone(step: Step, mayRepeat: boolean): Promise<StatementResult> {
+    try {
+      return await this.#send(this.#queryOf(step));
+    } catch (error) {
+      if (endsConnection(error as Error)) this.#isBroken = true;
+      if (mayRepeat && isOutdated(error)) return this.#runAlone(step, false);
+      throw error;
+    }
   }
 
   #failed(error: Error, done: number, failed: ((done: number) => void) | undefined): Error {
@@ -218,17 +224,15 @@ export class PostgresConnection {
     return error;
   }
 
+  #send(query: ExtendedQuery | string): Promise<StatementResult> {
+    if (typeof query === 'string')
+      return this.client.query(query).then(() => new StatementResult());
+    return this.client.query(query).answer;
+  }
+
   /** Runs a statement that only reads, by itself. */
-  async read(step: Step): Promise<StatementResult> {
-    if (this.beginning === undefined) {
-      try {
-        return await this.run([step], 0);
-      } catch (error) {
-        // A server of a newer model may have changed the table since the statement was prepared.
-        if (!isOutdated(error)) throw error;
-        return this.run([step], 0);
-      }
-    }
+  read(step: Step): Promise<StatementResult> {
+    if (this.beginning === undefined) return this.#runAlone(step, true);
     // If the transaction does not begin, the error counts, and not what was read.
     return this.run([script(this.beginning('read only')), step, commit], 1);
   }
@@ -252,13 +256,22 @@ export class PostgresConnection {
    * @param begun called with whether the transaction has begun, which an error does not tell
    * @param before what the transaction runs before it
    */
-  async change(
+  change(
     step: Step,
     begun: (hasBegun: boolean) => void,
     before: readonly Step[] = [],
   ): Promise<StatementResult> {
+    const isAlone = before.length === 0 && this.state.changes > 1;
+    begun(isAlone);
+    return isAlone ? this.#runAlone(step, false) : this.#changeInTransaction(step, begun, before);
+  }
+
+  async #changeInTransaction(
+    step: Step,
+    begun: (hasBegun: boolean) => void,
+    before: readonly Step[],
+  ): Promise<StatementResult> {
     if (before.length > 0) {
-      begun(false);
       const begin = await this.begin('read write');
       begun(begin.length === 0);
       const main = begin.length + before.length;
@@ -267,8 +280,6 @@ export class PostgresConnection {
       });
     }
     const { changes } = this.state;
-    begun(changes > 1);
-    if (changes > 1) return this.run([step], 0);
     const begin = await this.#begun('read write');
     begun(true);
     const changed = this.run([...begin, step, commit], begin.length, (done) => {

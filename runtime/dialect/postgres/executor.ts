@@ -15,11 +15,10 @@ import { WriterLine } from '../writer-line.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 import type { PostgresPool } from './connect.js';
 import {
-  ConnectionStates,
   type StatementResult,
   firstValue,
   plainStep,
-  PostgresConnection,
+  type PostgresConnection,
   type Step,
   stepOf,
   tableOf,
@@ -43,11 +42,9 @@ interface PostgresOptions extends ErrorFacts {
 export class PostgresExecutor implements Executor {
   /** Class code joins the transactions of another executor, which knows them. */
   readonly part = undefined;
-  readonly #states = new ConnectionStates();
   readonly #writers: WriterLine;
   /** Connections with an open transaction. */
   readonly #open = new Set<PostgresConnection>();
-  readonly #writes = new Set<Promise<unknown>>();
   readonly #conditioned = new Map<AssumedCondition, ConditionedTexts>();
   /** What the statement that begins now has to confirm. */
   #assumption: Assumption | undefined;
@@ -62,16 +59,16 @@ export class PostgresExecutor implements Executor {
     this.#writers = new WriterLine(undefined, options.size - 1);
   }
 
-  async read(statement: Statement, values: readonly SqlValue[]): Promise<Awaited<PendingAnswer>> {
-    return (await this.value(statement, values)) as Awaited<PendingAnswer>;
+  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
+    return this.value(statement, values) as PendingAnswer;
   }
 
-  async value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
-    return firstValue(await this.#ask(stepOf(statement, values))) ?? undefined;
+  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+    return this.#ask(stepOf(statement, values), (answer) => firstValue(answer) ?? undefined);
   }
 
-  async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return (await this.#ask(stepOf(statement, values))).takeRows();
+  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#ask(stepOf(statement, values), rowsOf);
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -119,39 +116,26 @@ export class PostgresExecutor implements Executor {
     return confirmation === undefined ? write() : confirmation.ofChange(write);
   }
 
-  async #writing<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw closedError();
-    const writing = Promise.resolve(this.#writers.run(work));
-    this.#writes.add(writing);
-    try {
-      return await writing;
-    } finally {
-      this.#writes.delete(writing);
-    }
+  #writing<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isClosed
+      ? Promise.reject(closedError())
+      : Promise.resolve(this.#writers.run(work));
   }
 
-  readonly change = async (
+  readonly change = (
     statement: Statement,
     values: readonly SqlValue[],
     frame?: TransactionFrame,
   ): Promise<Rows> => {
-    const step = stepOf(statement, values);
-    const before = beginningOf(frame);
     const confirmation = this.#confirmation();
-    if (confirmation === undefined) {
-      return (await this.#writing(() => this.#changed(step, before))).takeRows();
-    }
-    return confirmation.ofChange(async () => {
-      const changing = confirmation.changing(step);
-      const changed = await this.#writing(() => this.#changed(changing, before));
-      if (changed.hasRows) confirmation.confirm();
-      return changed.takeRows();
-    });
+    const change = (): Promise<Rows> =>
+      this.#writing(() => this.#changed(stepOf(statement, values), frame, confirmation));
+    return confirmation === undefined ? change() : confirmation.ofChange(change);
   };
 
   async close(): Promise<void> {
     const grace = this.options.graceMilliseconds ?? defaultGraceMilliseconds;
-    await settledWithin(Promise.allSettled(this.#writes), grace);
+    await settledWithin(this.#writers.idle(), grace);
     this.#isClosed = true;
     for (const connection of this.#open) connection.release(false);
     await settledWithin(this.connections.end(), grace);
@@ -181,14 +165,21 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  async #changed(step: Step, before: readonly Step[]): Promise<StatementResult> {
+  async #changed(
+    step: Step,
+    frame: TransactionFrame | undefined,
+    confirmation: Confirmation | undefined,
+  ): Promise<Rows> {
+    const changing = confirmation === undefined ? step : confirmation.changing(step);
     const connection = await this.#take();
     let hasBegun = false as boolean;
     try {
       const begun = (has: boolean): void => {
         hasBegun = has;
       };
-      return await connection.change(step, begun, before);
+      const answer = await connection.change(changing, begun, beginningOf(frame));
+      if (answer.hasRows) confirmation?.confirm();
+      return answer.takeRows();
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
       if (hasBegun) throw ofCommit(error as Error, reason);
@@ -227,8 +218,8 @@ export class PostgresExecutor implements Executor {
   }
 
   /** Runs a step that only reads. */
-  async readStep(step: Step): Promise<Rows> {
-    return (await this.#ask(step)).takeRows();
+  readStep(step: Step): Promise<Rows> {
+    return this.#ask(step, rowsOf);
   }
 
   /** Transactions leave one connection free, on which this waits for no other transaction. */
@@ -238,14 +229,19 @@ export class PostgresExecutor implements Executor {
     );
   }
 
-  #ask(step: Step): Promise<StatementResult> {
+  async #ask<T>(step: Step, taken: (answer: StatementResult) => T): Promise<T> {
     const confirmation = this.#confirmation();
-    if (confirmation === undefined) return this.#using((connection) => connection.read(step));
-    return this.#using(async (connection) => {
-      const answer = await connection.read(confirmation.reading(step));
-      if (answer.hasRows) confirmation.confirm();
-      return answer;
-    });
+    const reading = confirmation === undefined ? step : confirmation.reading(step);
+    const connection = await this.#take();
+    try {
+      const answer = await connection.read(reading);
+      if (answer.hasRows) confirmation?.confirm();
+      return taken(answer);
+    } catch (error) {
+      throw translateError(error as Error, this.options);
+    } finally {
+      connection.release();
+    }
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
@@ -260,12 +256,12 @@ export class PostgresExecutor implements Executor {
   }
 
   #take(): Promise<PostgresConnection> {
-    if (this.#isClosed) return Promise.reject(closedError());
-    const { beginning } = this.connections;
-    return this.connections
-      .take()
-      .then((client) => new PostgresConnection(client, this.#states.of(client), beginning));
+    return this.#isClosed ? Promise.reject(closedError()) : this.connections.take();
   }
+}
+
+function rowsOf(answer: StatementResult): Rows {
+  return answer.takeRows();
 }
 
 function beginningOf(frame: TransactionFrame | undefined): readonly Step[] {
