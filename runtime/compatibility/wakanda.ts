@@ -196,7 +196,7 @@ async function onRelated<T>(
   const key = decodeKey(owner.key.type, readKeyClause(request.params.key ?? '').text);
   if (key === undefined) throw missingEntity(ownerName);
   const read = relatedRequest(visible, owner, relation, key, sent.input);
-  const keys = await host.scopes.with(own, () => visible.sets.keysOf(read));
+  const keys = await host.scopes.run(own, () => visible.sets.keysOf(read));
   if (keys === undefined) throw missingEntity(ownerName);
   const code = host.codeOf(relation.target);
   return work(code.select(listed(code.dataclass, keys)));
