@@ -327,6 +327,14 @@ function joined(parts: readonly (string | Sql)[]): Sql {
   return joined(inGroups(all, maxArguments).map(joined));
 }
 
+/** Concatenates pieces that are not null, at half the cost of `concat`, if the first one is a text. */
+function chained(json: Json): Sql {
+  const parts = mergeTexts(pieces(json));
+  if (typeof parts[0] !== 'string') return joined(parts);
+  const all = parts.map((part) => (typeof part === 'string' ? sql.lit(part) : sql`(${part})`));
+  return sql`${sql.join(all, sql` || `)}`;
+}
+
 function pieces(json: Json): readonly (string | Sql)[] {
   return json.flatMap((part): readonly (string | Sql)[] => {
     if (typeof part === 'string') return [part];
@@ -391,7 +399,7 @@ function rowValue([part, further]: Json): Sql | undefined {
   if (part === undefined || typeof part === 'string' || further !== undefined) return undefined;
   if ('integer' in part) return part.integer;
   if ('value' in part) return ofType(part);
-  if ('short' in part) return sql`cast(${concat(part.short)} as json)`;
+  if ('short' in part) return sql`cast(${chained(part.short)} as json)`;
   if ('members' in part) return rowColumns(part) && object(part);
   if ('from' in part) return relatedValue(part);
   if (!('isNull' in part)) return undefined;

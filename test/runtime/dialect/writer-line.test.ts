@@ -75,6 +75,21 @@ describe('The queue of transactions', () => {
     end();
     await idle;
   });
+
+  it('is idle only when the last of those that run at once, and of those that wait, has ended', async () => {
+    const line = new WriterLine(undefined, 2);
+    const [first, second, waiting] = [slow(), slow(), slow()];
+    const all = [first, second, waiting].map(({ work }) => line.run(work));
+    let isIdle = false;
+    const idle = line.idle().then(() => (isIdle = true));
+    second.end();
+    first.end();
+    await Promise.all(all.slice(0, 2));
+    await setTimeout(5);
+    expect(isIdle).toBe(false);
+    waiting.end();
+    await idle;
+  });
 });
 
 it('The queue runs each transaction in the async context of its caller', async () => {
