@@ -87,7 +87,7 @@ export class WriterLine {
       return;
     }
     this.#running -= 1;
-    if (this.#running > 0) return;
+    if (this.#running > 0 || this.#whenIdle.length === 0) return;
     for (const each of this.#whenIdle.splice(0)) each();
   }
 

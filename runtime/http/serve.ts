@@ -46,9 +46,9 @@ export async function serve(build: BuildServer): Promise<void> {
 /**
  * Sets flags of V8's garbage collector.
  *
- * - V8 collects all garbage whenever answers have taken about as many bytes as it gives a small heap: under a load of
- *   answers of 750 kB six times a second on Node 24, and under a load of pages ten times on Node 20, where that took a
- *   third of the processor time. With the flag, the heap may grow to three times its size between two full collections.
+ * - V8 counts the bytes of answers towards the limit of its heap, and starts a full collection at the limit: on Node 24
+ *   six times a second under a load of answers of 750 kB, on Node 20 ten times under a load of pages, which took a third
+ *   of the processor time. With the flag, the heap may grow to three times its size between two full collections.
  * - Before version 12 (Node 20), V8 may allocate array and object literals in the old generation: see `StatementResult`.
  *   That took a fifth of a small restricted read on PostgreSQL.
  */

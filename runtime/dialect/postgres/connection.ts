@@ -207,14 +207,20 @@ export class PostgresConnection {
     return answer.value;
   }
 
+  #send(query: ExtendedQuery | string): Promise<StatementResult> {
+    if (typeof query === 'string')
+      return this.client.query(query).then(() => new StatementResult());
+    return this.client.query(query).answer;
+  }
+
   /** @param mayRepeat whether to send it again if a server of a newer model has changed its table since it was prepared */
   async #runAlone(step: Step, mayRepeat: boolean): Promise<StatementResult> {
     try {
       return await this.#send(this.#queryOf(step));
     } catch (error) {
-      if (endsConnection(error as Error)) this.#isBroken = true;
+      const reason = this.#failed(error as Error, 0, undefined);
       if (mayRepeat && isOutdated(error)) return this.#runAlone(step, false);
-      throw error;
+      throw reason;
     }
   }
 
@@ -222,12 +228,6 @@ export class PostgresConnection {
     if (endsConnection(error)) this.#isBroken = true;
     failed?.(done);
     return error;
-  }
-
-  #send(query: ExtendedQuery | string): Promise<StatementResult> {
-    if (typeof query === 'string')
-      return this.client.query(query).then(() => new StatementResult());
-    return this.client.query(query).answer;
   }
 
   /** Runs a statement that only reads, by itself. */

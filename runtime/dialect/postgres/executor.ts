@@ -229,19 +229,14 @@ export class PostgresExecutor implements Executor {
     );
   }
 
-  async #ask<T>(step: Step, taken: (answer: StatementResult) => T): Promise<T> {
+  #ask<T>(step: Step, taken: (answer: StatementResult) => T): Promise<T> {
     const confirmation = this.#confirmation();
     const reading = confirmation === undefined ? step : confirmation.reading(step);
-    const connection = await this.#take();
-    try {
+    return this.#using(async (connection) => {
       const answer = await connection.read(reading);
       if (answer.hasRows) confirmation?.confirm();
       return taken(answer);
-    } catch (error) {
-      throw translateError(error as Error, this.options);
-    } finally {
-      connection.release();
-    }
+    });
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
