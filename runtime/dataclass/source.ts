@@ -4,14 +4,14 @@ import type { Dialect, OrderedJoin, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { Aliases } from './aliases.js';
-import type { Dataclass, Source } from './dataclasses.js';
+import { type Dataclass, type Source, unrestricted } from './dataclasses.js';
 
 /** The most to-one relations that one level of a statement follows; SQLite joins 64 tables. */
 export const maxJoins = 60;
 
 /** Selects the entities of a FROM clause, and defines their order. */
 type ChosenKeys =
-  /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
+  /** An ordered subquery, in parentheses, whose only column, `key`, is the key of visible entities. */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinOrdered'> }
   /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
   | { readonly list: Sql }
@@ -48,7 +48,11 @@ export class From {
     this.root =
       keys === 'table'
         ? { dataclass, alias: aliases.keep(dataclass.table), aliases, isTable: true }
-        : { dataclass, alias: alias ?? aliases.next(), aliases };
+        : {
+            dataclass: keys !== undefined && 'rows' in keys ? unrestricted(dataclass) : dataclass,
+            alias: alias ?? aliases.next(),
+            aliases,
+          };
     aliases.reads(dataclass);
     this.#keys = keys === 'table' ? undefined : keys;
     this.#chosen = this.#keys === undefined ? '' : aliases.next();

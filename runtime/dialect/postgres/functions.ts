@@ -109,12 +109,15 @@ begin
     return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
   end;
 end $body$`,
-    // As JavaScript writes a number. PostgreSQL writes the same digits, with other exponents.
+    // As JavaScript writes a number. PostgreSQL writes the same digits, with other exponents. In PL/pgSQL because hardly
+    // any number comes here, while a function in SQL is inlined whenever a statement is planned.
     `create or replace function drs_number(given double precision) returns text
-language sql immutable parallel safe
-return case when given is null or given in ('NaN', 'Infinity', '-Infinity') then 'null' when given = 0 then '0'
-  when abs(given) >= 1e-6 and abs(given) < 1e21 then given::text::numeric::text
-  else regexp_replace(given::text, 'e([+-])0', 'e\\1') end`,
+language plpgsql immutable parallel safe as $body$
+begin
+  return case when given is null or given in ('NaN', 'Infinity', '-Infinity') then 'null' when given = 0 then '0'
+    when abs(given) >= 1e-6 and abs(given) < 1e21 then given::text::numeric::text
+    else regexp_replace(given::text, 'e([+-])0', 'e\\1') end;
+end $body$`,
     // The integer that a value equals; null if there is none.
     `create or replace function drs_integer(given double precision) returns bigint
 language sql immutable parallel safe
