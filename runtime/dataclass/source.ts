@@ -11,7 +11,10 @@ export const maxJoins = 60;
 
 /** Selects the entities of a FROM clause, and defines their order. */
 type ChosenKeys =
-  /** An ordered subquery, in parentheses, whose only column, `key`, is the key of visible entities. */
+  /**
+   * An ordered subquery, in parentheses, whose only column, `key`, is the key. It must select visible entities only: the
+   * restriction is not tested again.
+   */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinOrdered'> }
   /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
   | { readonly list: Sql }

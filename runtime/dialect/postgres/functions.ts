@@ -109,8 +109,8 @@ begin
     return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
   end;
 end $body$`,
-    // As JavaScript writes a number. PostgreSQL writes the same digits, with other exponents. In PL/pgSQL because hardly
-    // any number comes here, while a function in SQL is inlined whenever a statement is planned.
+    // As JavaScript writes a number. PostgreSQL writes the same digits, with other exponents. In PL/pgSQL, as the
+    // planner would inline a function in SQL into each statement, for the few numbers that need it.
     `create or replace function drs_number(given double precision) returns text
 language plpgsql immutable parallel safe as $body$
 begin
