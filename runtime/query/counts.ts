@@ -9,7 +9,13 @@ import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import type { StatementCache } from './statement-cache.js';
-import { type AnswerRow, answerRow, nameOfValues, type RestrictionKeys } from './tags.js';
+import {
+  type AnswerRow,
+  answerRow,
+  nameOfValues,
+  type PreparedAnswer,
+  type RestrictionKeys,
+} from './tags.js';
 import { boundStatement, type SelectionRequest } from './selection-request.js';
 import {
   chosenEntities,
@@ -85,9 +91,14 @@ export class Counts {
 
   /**
    * Reads a page whose statement says how many entities the selection has.
+   * @param version of `Executor.dataVersion`, if it was read already
    * @returns the row of the page; an empty one if the entity whose relation is read does not exist
    */
-  *readPage(request: SelectionRequest, statement: Statement, values: SqlValue[]): Steps<AnswerRow> {
+  *readPage(
+    request: SelectionRequest,
+    { statement, values }: Pick<PreparedAnswer, 'statement' | 'values'>,
+    version?: number,
+  ): Steps<AnswerRow> {
     const { dialect } = this.database;
     const counted = this.#bound(request);
     if (dialect.tablesVersion !== undefined) {
@@ -95,7 +106,7 @@ export class Counts {
       const isMissing = row[0] !== null && numberOf(row[1]) === undefined;
       return isMissing ? [] : row;
     }
-    const count = yield* this.#number(counted);
+    const count = yield* this.#number(counted, version);
     if (count === undefined) return [];
     values[countSlot.index] = count;
     return yield* awaited(answerRow(this.database, statement, values));
@@ -114,11 +125,12 @@ export class Counts {
     return { statement, values, name: this.statements.visible + name + own };
   }
 
-  *#number(counted: CountedSelection): Steps<number | undefined> {
+  /** @param given the version of the data */
+  *#number(counted: CountedSelection, given?: number): Steps<number | undefined> {
     const { statement, values } = counted;
     const { executor } = this.database;
     // Read before the database counts, so that a number is never remembered for data that came later.
-    const version = executor.dataVersion() ?? null;
+    const version = given ?? executor.dataVersion() ?? null;
     const name = yield* this.#nameOf(counted);
     const known = this.numbers.get(name);
     if (known?.version === version) return known.number;

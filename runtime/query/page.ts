@@ -192,10 +192,10 @@ function boundPage(
     },
   );
   refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
-  const row = (): Steps<AnswerRow> =>
+  const row = (version?: number): Steps<AnswerRow> =>
     isUncounted(page)
       ? awaited(answerRow(context.database, statement, values))
-      : context.counts.readPage(request, statement, values);
+      : context.counts.readPage(request, { statement, values }, version);
   return { statement, values, row };
 }
 

@@ -31,11 +31,12 @@ export interface PreparedAnswer {
   readonly values: SqlValue[];
   /** Whether class code decided what is read: it may decide otherwise the next time. */
   readonly isOfCode: boolean;
-  readonly row: () => Steps<AnswerRow>;
+  /** @param version of `Executor.dataVersion`, if it was read already */
+  readonly row: (version?: number) => Steps<AnswerRow>;
 }
 
-export function* jsonOf({ row }: PreparedAnswer): Steps<JsonAnswer | undefined> {
-  const [json] = yield* row();
+export function* jsonOf({ row }: PreparedAnswer, version?: number): Steps<JsonAnswer | undefined> {
+  const [json] = yield* row(version);
   return (json ?? undefined) as JsonAnswer | undefined;
 }
 
@@ -94,12 +95,11 @@ export class Tags {
       return new TaggedAnswer(tagOf(scope, version), json ?? undefined);
     }
     // Read before the answer, so that no tag is given for data that came later.
-    const version = executor.dataVersion() ?? null;
-    if (versionIn(known, scope) === String(version)) {
-      return new TaggedAnswer(tagOf(scope, version), undefined);
-    }
-    const json = yield* jsonOf(answer);
-    return json && new TaggedAnswer(tagOf(scope, version), json);
+    const version = executor.dataVersion();
+    const tag = tagOf(scope, version ?? null);
+    if (versionIn(known, scope) === String(version)) return new TaggedAnswer(tag, undefined);
+    const json = yield* jsonOf(answer, version);
+    return json && new TaggedAnswer(tag, json);
   }
 
   *#restricted(statement: Statement): Steps<string> {
