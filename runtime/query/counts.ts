@@ -9,13 +9,7 @@ import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import type { StatementCache } from './statement-cache.js';
-import {
-  type AnswerRow,
-  answerRow,
-  nameOfValues,
-  type PreparedAnswer,
-  type RestrictionKeys,
-} from './tags.js';
+import { type AnswerRow, answerRow, nameOfValues, type RestrictionKeys } from './tags.js';
 import { boundStatement, type SelectionRequest } from './selection-request.js';
 import {
   chosenEntities,
@@ -96,7 +90,7 @@ export class Counts {
    */
   *readPage(
     request: SelectionRequest,
-    { statement, values }: Pick<PreparedAnswer, 'statement' | 'values'>,
+    { statement, values }: Omit<CountingStatement, 'numberAt'>,
     version?: number,
   ): Steps<AnswerRow> {
     const { dialect } = this.database;
@@ -125,7 +119,7 @@ export class Counts {
     return { statement, values, name: this.statements.visible + name + own };
   }
 
-  /** @param given the version of the data */
+  /** @param given the version of the data, if it was read already */
   *#number(counted: CountedSelection, given?: number): Steps<number | undefined> {
     const { statement, values } = counted;
     const { executor } = this.database;
