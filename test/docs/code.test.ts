@@ -39,16 +39,6 @@ describe('An excerpt', () => {
       expect(readDocument(file)).toContain(code);
     },
   );
-
-  it('in the README shows emitted code', () => {
-    const shown = excerpts.filter(({ path }) => path === 'README.md').map(excerptOf);
-    expect(shown.map(({ file }) => file)).toEqual(
-      expect.arrayContaining([
-        'examples/staff/server/src/generated/app.ts',
-        'examples/staff/server/src/generated/routes/Employee.ts',
-      ]),
-    );
-  });
 });
 
 /** The imports of a method body from `api.ts`. */

@@ -66,16 +66,6 @@ it('The guide of the command line names every option and every command', async (
 });
 
 describe('The README', () => {
-  it('shows what drs-gen reports about a mistake in its model', async () => {
-    const [model] = blocksOf('yaml', 'README.md');
-    const [report] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('model.yaml:'));
-    const world = exampleWorld();
-    const text = model?.text ?? '';
-    expect(text).toContain('{ to: Employee,');
-    world.disk.put('/home/model.yaml', text.replace('{ to: Employee,', '{ to: Employe,'));
-    expect(await run(world, 'drs-gen check model.yaml')).toContain(report?.text);
-  });
-
   it('lists files that the server of the example has', () => {
     const [tree] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('server/\n'));
     const paths = [...(tree?.text ?? '').matchAll(/[\w./]+\.(?:ts|json)/g)].map(([path]) => path);
