@@ -252,8 +252,9 @@ async function openSqlite(file: string): Promise<Opened> {
         endedAfter: (number) => {
           const now = version.get();
           if (now === known) return [];
+          const rows = ended.all(number);
           known = now;
-          return ended.all(number);
+          return rows;
         },
       };
     } catch (error) {

@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { StoredUsers } from '../../../runtime/users/user-table.js';
 import { packageRoot } from '../../support/server.js';
 import { compiledProgram } from '../../support/processes/program.js';
 import { usersCommand, usersHere } from '../../support/processes/users-command.js';
@@ -120,4 +122,23 @@ describe('The command users', () => {
     }
     expect((await users(['list'])).out).not.toContain('eva');
   });
+});
+
+it('Users whose sessions have ended are found after a read that failed', async () => {
+  const file = join(folder, 'ended.sqlite');
+  vi.stubEnv('USERS_DATABASE', file);
+  const stored = await StoredUsers.open([]);
+  const users = usersHere(program, folder, { USERS_DATABASE: file });
+  await users(['add', 'mia'], 'secret');
+  await users(['disable', 'mia']);
+  const probe = new Database(':memory:');
+  const statement = Object.getPrototypeOf(probe.prepare('select 1')) as Database.Statement;
+  probe.close();
+  vi.spyOn(statement, 'all').mockImplementationOnce(() => {
+    throw new Error('disk I/O error');
+  });
+  expect(() => stored.ended()).toThrow('disk I/O error');
+  expect(stored.ended()).toEqual(['mia']);
+  await stored.close();
+  vi.restoreAllMocks();
 });
