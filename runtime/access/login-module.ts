@@ -48,7 +48,8 @@ export interface LoginModule {
   /** Called once, when the server starts: an error stops the start. */
   readonly openUsers?: () => Promise<void> | void;
   /**
-   * Called before each use of a session that is in the memory of the server, and before each login.
+   * Called before each use of a session that is in the memory of the server, and before and after
+   * each login.
    * @returns names of users whose sessions have ended since the last call
    */
   readonly endedUsers?: () => Promise<readonly string[]> | readonly string[];

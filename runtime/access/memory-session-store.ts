@@ -1,9 +1,8 @@
-import { DatabaseUnavailableError } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
-import type { LoginModule } from './login-module.js';
+import type { EndedUsers } from './ended-users.js';
 import { hasRates, RateWindows, network } from './quotas.js';
 import {
   addressFull,
@@ -39,10 +38,9 @@ export class MemorySessionStore implements SessionStore {
   #cancelTick: (() => void) | undefined;
   #isClosed = false;
 
-  /** @param endedUsers of {@link LoginModule} */
   constructor(
     private readonly clock: Clock,
-    private readonly endedUsers: NonNullable<LoginModule['endedUsers']> = () => [],
+    private readonly ended?: EndedUsers,
   ) {}
 
   find(token: string): Pending<SessionRecord | undefined> {
@@ -50,10 +48,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   endSessionsOfUsers(): Pending<void> {
-    const ended = caught(this.endedUsers, (error) => {
-      throw new DatabaseUnavailableError('the users cannot be read', error);
-    });
-    return whenThere(ended, (names) => {
+    return whenThere(this.ended?.read() ?? [], (names) => {
       if (names.length === 0) return;
       const users = new Set(names.map(foldName));
       for (const held of this.#byToken.values()) {

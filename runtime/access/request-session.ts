@@ -140,8 +140,21 @@ export class RequestSession implements Session {
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
     this.#trial?.requireConfirmed();
-    const granted = await this.#logins?.grantOf(user, password, this.origin.address);
-    if (granted === undefined) return false;
+    const isIn = await this.#sessions.watch(async (haveEnded) => {
+      const granted = await this.#logins?.grantOf(user, password, this.origin.address);
+      if (granted === undefined) return false;
+      this.#become(user, granted, idleTimeout);
+      await this.synchronize();
+      return (await haveEnded(user, granted.userName ?? user)) ? undefined : true;
+    });
+    if (isIn !== undefined) return isIn;
+    if (this.#found !== undefined) this.#sessions.store.remove(this.#found);
+    this.#carrier.carry(undefined);
+    // The user was changed meanwhile: whether the password is right, and what it grants, is found out again.
+    return this.logIn(user, password, idleTimeout);
+  }
+
+  #become(user: string, granted: Grant, idleTimeout: number | undefined): void {
     const { record } = this;
     const userName = granted.userName ?? user;
     if (record !== undefined && record.userName !== '' && record.userName !== userName) {
@@ -151,7 +164,6 @@ export class RequestSession implements Session {
     if (idleTimeout !== undefined && this.record !== undefined) {
       this.#sessions.setIdleTimeout(this.record, idleTimeout);
     }
-    return true;
   }
 
   /** @returns whether there was a session to end */

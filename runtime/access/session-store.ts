@@ -119,8 +119,7 @@ export interface SessionStore {
   /** Absent if no statement of the application can check a session. */
   readonly trying?: CachedSessions | undefined;
   /**
-   * Ends the sessions of users who may not continue (`access.md#users`). Call it before a login:
-   * later it would end the session that begins.
+   * Ends the sessions of users who may not continue (`access.md#users`).
    * @throws DatabaseUnavailableError if the users cannot be read
    */
   endSessionsOfUsers(): Pending<void>;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
+import type { EndedUsers, WatchedLogin } from './ended-users.js';
 import { grantedPrivileges, isGuest, listOf, noPrivileges } from './grants.js';
 import { noQuotas, type QuotaValues, hasRates } from './quotas.js';
 import type { RequestScopes } from './request-scope.js';
@@ -46,6 +47,7 @@ export class Sessions {
   /**
    * @param quotas with which each session begins
    * @param scopes if code of the user runs
+   * @param ended if logins say whose sessions end
    */
   constructor(
     readonly store: SessionStore,
@@ -54,6 +56,7 @@ export class Sessions {
     private readonly table: PrivilegeTable,
     private readonly quotas: QuotaValues = noQuotas,
     private readonly scopes?: RequestScopes,
+    private readonly ended?: EndedUsers,
   ) {
     // Other processes may set quotas of sessions.
     this.#hasRates = store.isShared || hasRates(quotas);
@@ -106,6 +109,11 @@ export class Sessions {
     }
     this.#renew(record, { privileges, userName }, room);
     return record;
+  }
+
+  /** Runs a login, whose session must not live on if its user is changed meanwhile. */
+  watch<T>(login: WatchedLogin<T>): Promise<T> {
+    return this.ended?.watch(this.store, login) ?? login(() => Promise.resolve(false));
   }
 
   givesNothing(grant: Grant): boolean {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { RequestScopes } from '../access/request-scope.js';
+import type { EndedUsers } from '../access/ended-users.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
 import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../access/quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
@@ -68,6 +69,7 @@ export const sessions = fastifyPlugin(
       limits,
       stores,
       privileges: permissions?.privileges ?? undeclaredPrivileges,
+      ended: permissions?.ended,
       logins: permissions?.loginsOf(stores, scopes),
       tokens: permissions?.tokens,
       quotas,
@@ -92,6 +94,7 @@ interface SessionParts {
   readonly limits: SessionLimits;
   readonly stores: Pick<ServerStores, 'clock' | 'sessions'>;
   readonly privileges: PrivilegeTable;
+  readonly ended?: EndedUsers | undefined;
   readonly logins: LoginAttempts | undefined;
   readonly tokens: BearerTokens | undefined;
   readonly quotas: ReadQuotas;
@@ -107,6 +110,7 @@ export function openSessions(parts: SessionParts): RequestSessions {
     privileges,
     quotas.ofSession,
     scopes,
+    parts.ended,
   );
   return new RequestSessions(found, cookieName(name), logins, tokens);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { BearerTokens, LoginAttempts, LoginModule } from '../access/login-module.js';
+import type { EndedUsers } from '../access/ended-users.js';
+import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import type { ScopeExecutor } from '../access/scope-executor.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
@@ -37,7 +38,9 @@ declare module 'fastify' {
  * What `#runtime/permissions` adds to a server whose sessions have different rights: logins, bearer
  * tokens, privileges and views of the model.
  */
-export interface ServedPermissions extends Pick<LoginModule, 'endedUsers'> {
+export interface ServedPermissions {
+  /** Undefined if logins do not say whose sessions end. */
+  readonly ended: EndedUsers | undefined;
   /** The declarations of the model; none for a model without roles. */
   readonly privileges: PrivilegeTable | undefined;
   /** Undefined if bearer tokens are not accepted. */
@@ -59,7 +62,7 @@ export interface ServedPermissions extends Pick<LoginModule, 'endedUsers'> {
   ): { of(session: Session): T };
 }
 
-export type LoginStores = Pick<ServerStores, 'clock' | 'sessions' | 'state'>;
+export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
 
 /** What some sessions see of the model, and may call. */
 export interface ModelView {

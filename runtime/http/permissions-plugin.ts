@@ -1,4 +1,5 @@
 import { fastifyPlugin } from 'fastify-plugin';
+import { EndedUsers } from '../access/ended-users.js';
 import type { LoginModule } from '../access/login-module.js';
 import type { RequestScopes } from '../access/request-scope.js';
 import { DatabaseFailures } from '../permissions/database-failures.js';
@@ -28,11 +29,12 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
     // have no users there.
     const users = given.databaseUrl === undefined && given.login === undefined ? login : undefined;
     await users?.openUsers?.();
+    const endedUsers = users?.endedUsers;
     const { roles } = settings;
     const served: ServedPermissions = {
       privileges: roles === undefined ? undefined : new DeclaredPrivileges(roles),
       tokens,
-      ...(users?.endedUsers === undefined ? {} : { endedUsers: users.endedUsers }),
+      ended: endedUsers === undefined ? undefined : new EndedUsers({ endedUsers }),
       loginsOf: (stores, scopes) =>
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
@@ -47,13 +49,11 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 /** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
-  { clock, sessions, state }: LoginStores,
+  { clock, state }: LoginStores,
   scopes: RequestScopes,
 ): Logins {
-  const asServer: LoginModule['login'] = async (user, password) => {
-    await sessions.endSessionsOfUsers();
-    return scopes.asServerWithin(() => login(user, password));
-  };
+  const asServer: LoginModule['login'] = (user, password) =>
+    scopes.asServerWithin(() => login(user, password));
   return new Logins({ login: asServer }, openFailures(clock, state));
 }
 

@@ -190,15 +190,24 @@ export class RequestSessions {
     const name = tokens.nameOf(token);
     const known = await this.sessions.store.find(name);
     if (known !== undefined) return known;
-    const { login, expires } = await tokens.grantOf(token);
-    // Another request with the token may have been faster.
-    const made = await this.sessions.store.find(name);
-    if (made !== undefined) return made;
-    const foreign = { token: name, ends: expires * 1000 };
-    const begun = this.sessions.begin({ grant: login, foreign });
-    await this.sessions.store.flush(begun, false);
-    // Another server may have been faster.
-    return begun.hasEnded ? this.sessions.store.find(name) : begun;
+    const { store } = this.sessions;
+    const begun = await this.sessions.watch(async (haveEnded) => {
+      const { login, expires } = await tokens.grantOf(token);
+      // Another request with the token may have been faster.
+      const made = await store.find(name);
+      if (made !== undefined) return made;
+      const foreign = { token: name, ends: expires * 1000 };
+      const record = this.sessions.begin({ grant: login, foreign });
+      await store.flush(record, false);
+      // Another server may have been faster.
+      if (record.hasEnded) return store.find(name);
+      if (!(await haveEnded(login.userName))) return record;
+      store.remove(record);
+      await store.flush(record, false);
+      return 'ended';
+    });
+    // The user was changed meanwhile.
+    return begun === 'ended' ? this.#ofToken(tokens, token) : begun;
   }
 
   #made(

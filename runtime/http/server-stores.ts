@@ -1,4 +1,4 @@
-import type { LoginModule } from '../access/login-module.js';
+import type { EndedUsers } from '../access/ended-users.js';
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
 import { network, type Rates, RateWindows } from '../access/quotas.js';
@@ -42,8 +42,9 @@ export interface SharedState {
   readonly everyTick: (work: () => Promise<void>) => void;
 }
 
-interface MemoryOptions extends Pick<LoginModule, 'endedUsers'> {
+interface MemoryOptions {
   readonly clock?: Clock;
+  readonly ended?: EndedUsers | undefined;
 }
 
 export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
@@ -94,9 +95,9 @@ export function stateKind(
 export function memoryStores(
   limits: StoreLimits,
   foldText: Fold,
-  { clock = systemClock(), endedUsers }: MemoryOptions = {},
+  { clock = systemClock(), ended }: MemoryOptions = {},
 ): ServerStores {
-  const sessions = new MemorySessionStore(clock, endedUsers);
+  const sessions = new MemorySessionStore(clock, ended);
   const sets = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const locks = new MemoryLockTable(limits.maxLocksPerSession, foldText);
   // What belongs to a session ends with it, or moves with it.

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -22,8 +23,10 @@ roles:
   privileges: [{ privilege: view }]
 `;
 
-/** Maps the claims of a token to a user, as the guide shows. */
+/** Maps the claims of a token to a user, as the guide shows. While there is a file `hold`, logins wait. */
 const login = `
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { isPassword, type Login, type TokenClaims } from '#runtime/access';
 import { findUser } from './generated/user-table.js';
 
@@ -32,6 +35,7 @@ export { endedUsers, openUsers } from './generated/user-table.js';
 export async function login(user: string, password: string): Promise<Login | null> {
   const found = await findUser(user);
   const isRight = await isPassword(password, found?.password);
+  await released();
   return found === undefined || !isRight
     ? null
     : { userName: found.name, privileges: found.privileges, roles: found.roles };
@@ -39,7 +43,13 @@ export async function login(user: string, password: string): Promise<Login | nul
 
 export async function loginWithToken({ sub }: TokenClaims): Promise<Login | null> {
   const found = typeof sub === 'string' ? await findUser(sub) : undefined;
+  await released();
   return found === undefined ? null : { userName: found.name, privileges: found.privileges };
+}
+
+async function released(): Promise<void> {
+  if (existsSync('hold')) writeFileSync('held', '');
+  while (existsSync('hold')) await setTimeout(5);
 }
 `;
 const secret = 'a secret of more than thirty-two characters';
@@ -240,6 +250,13 @@ itLong(
   },
 );
 
+function tokenOf(sub: string): Promise<string> {
+  return new SignJWT({ sub })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(secret));
+}
+
 /** Everything that ends a user's sessions does so before the next request, on each server. */
 async function endsSessions(
   environment: Readonly<Record<string, string>>,
@@ -268,11 +285,7 @@ async function endsSessions(
   await done(['add', 'bob', '--privilege', 'view'], 'other');
   const bob = new Client(origins.at(-1) ?? '');
   expect(await logIn(bob, 'bob', 'other')).toBe(200);
-  const token = await new SignJWT({ sub: 'mia' })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret));
-  const authorization = `Bearer ${token}`;
+  const authorization = `Bearer ${await tokenOf('mia')}`;
   let password = 'first';
   for (const [args, input] of [
     [['logout', 'mia']],
@@ -321,4 +334,48 @@ describe('A session ends at once if its user is changed, disabled or removed', (
 
     itLong('and STATE=memory', () => ends('memory', 1));
   });
+});
+
+/** A login that has read its user already when the user is changed. */
+async function heldLogins(environment: Readonly<Record<string, string>>): Promise<void> {
+  const users = usersHere(program, scratch.folder, environment);
+  const { origin } = await scratch.start({ environment: { TOKEN_KEY: secret, ...environment } });
+  const [hold, held] = [join(scratch.folder, 'hold'), join(scratch.folder, 'held')];
+  const headers = { authorization: `Bearer ${await tokenOf('mia')}` };
+  const address = `${origin}/rest/$directory/currentUser`;
+  const logins = {
+    password: (client: Client): Promise<number> =>
+      client.post('/rest/$directory/login', ['mia', 'first']).then(({ status }) => status),
+    token: (): Promise<number> => fetch(address, { headers }).then(({ status }) => status),
+  };
+  await users(['add', 'Mia', '--privilege', 'view'], 'first');
+  await users(['add', 'bob'], 'other');
+  const bob = new Client(origin);
+  expect((await bob.post('/rest/$directory/login', ['bob', 'other'])).status).toBe(200);
+  for (const [kind, args, input, expected] of [
+    ['password', ['roles', 'mia', '--none'], '', 200],
+    ['token', ['disable', 'mia'], '', 401],
+    ['password', ['disable', 'mia'], '', 401],
+    ['password', ['password', 'mia'], 'second', 401],
+  ] as const) {
+    expect(await users(['enable', 'mia'])).toMatchObject({ code: 0 });
+    writeFileSync(hold, '');
+    const client = new Client(origin);
+    const login = logins[kind](client);
+    while (!existsSync(held)) await setTimeout(5);
+    expect(await users(args, input)).toMatchObject({ code: 0 });
+    // Another request finds out first which sessions have ended.
+    await bob.get('/rest/$directory/currentUser');
+    rmSync(hold);
+    rmSync(held);
+    expect([...args, await login]).toEqual([...args, expected]);
+    const { body } = await client.get('/rest/$directory/currentUser');
+    expect(body).toMatchObject({ result: expected === 200 ? { userName: 'Mia' } : null });
+  }
+}
+
+describe('A login that runs while its user is changed or disabled', () => {
+  it('begins no session in the memory of a server', () => heldLogins({}));
+
+  it('begins no session in a file', () => heldLogins({ STATE: 'database' }));
 });
