@@ -24,6 +24,15 @@ export interface PlannedTable {
   readonly links: readonly string[];
   /** Foreign keys that are found by another value than the key. */
   readonly references: readonly PlannedReference[];
+  /** Foreign keys that the source has as texts. */
+  readonly textLinks: readonly TextLink[];
+}
+
+/** A foreign key that leads to the entity with this text. */
+interface TextLink {
+  readonly attribute: string;
+  readonly target: string;
+  readonly by: string;
 }
 
 export interface PlannedColumn extends ReadColumn {
@@ -250,7 +259,22 @@ function ordered(tables: readonly Open[]): readonly PlannedTable[] {
     held,
     links: links.map(({ foreignKey }) => foreignKey),
     references: each.references,
+    textLinks: textLinksOf(each, tables),
   }));
+}
+
+function textLinksOf(
+  { target: { relations }, columns, references }: Open,
+  tables: readonly Open[],
+): readonly TextLink[] {
+  return relations.flatMap(({ foreignKey: attribute, target, references: referenced }) => {
+    const part = [...columns, ...references].find((each) => each.attribute === attribute);
+    const by =
+      references.find((each) => each.attribute === attribute)?.by ??
+      referenced ??
+      tables.find((each) => each.target.name === target)?.target.key;
+    return part?.type === 'string' && by !== undefined ? [{ attribute, target, by }] : [];
+  });
 }
 
 /** The relations whose foreign keys are columns of the source. */

@@ -202,6 +202,7 @@ class Run {
     const { table, phase, name } = job;
     const { dataclass } = table;
     if (this.#noted(doneOf(job)) > 0) return;
+    let unstored = await this.#unstoredTexts(table);
     let ahead = this.#page(table, phase, await this.#placeOf(table, this.#noted(name)));
     for (;;) {
       const rows = await ahead;
@@ -211,11 +212,15 @@ class Run {
       // Its error is reported when its turn comes.
       ahead.catch(() => undefined);
       const count = this.#noted(name);
-      const loaded = rows.map((row) => this.#loaded(table, row, phase));
+      const loaded = rows.map((row) => withUnstored(this.#loaded(table, row, phase), unstored));
       const refusals = await this.#check(job, count + rows.length, loaded);
       this.#stopAtDangling(job, rows, refusals);
       const lines = refusals.map((each) => rejectLine(job, rows, each, count));
       await this.#commit(job, count + rows.length, await this.#written(dataclass, lines));
+      // Later rows may lead to these.
+      if (lines.length > 0 && table.textLinks.some(({ target }) => target === dataclass)) {
+        unstored = await this.#unstoredTexts(table);
+      }
     }
     await this.#check(job, this.#noted(name), []);
     await this.#commit(job, this.#noted(name), { [doneOf(job)]: 1 });
@@ -279,6 +284,7 @@ class Run {
     const numbers = new Set([...rejected.keys()].filter((number) => number > after));
     if (numbers.size === 0 && after === 0) return;
     const mended = await this.#rejects.mended(dataclass);
+    const unstored = await this.#unstoredTexts(table);
     for await (const rows of this.#numbered(table, numbers)) {
       const given = rows.flatMap(({ number, row }): GivenRow[] => {
         const reject = rejected.get(number);
@@ -286,18 +292,18 @@ class Run {
         const changes = { ...mended.get(number), ...changesOf(partsOf(table), row, reject.rows) };
         return [{ number, reject, changes, row: withChanges(partsOf(table), row, changes) }];
       });
-      await this.#takeAgain(job, given);
+      await this.#takeAgain(job, given, unstored);
     }
     await this.#rejects.replace(dataclass, this.#noted(lengthOf(newOf(dataclass))));
     await this.#check(job, 0, []);
     await this.#commit(job, 0, { [lengthOf(newOf(dataclass))]: 0 });
   }
 
-  async #takeAgain(job: Job, given: readonly GivenRow[]): Promise<void> {
+  async #takeAgain(job: Job, given: readonly GivenRow[], unstored: TextsOf): Promise<void> {
     const { table } = job;
     const parts = partsOf(table);
     const loaded = given.map(({ reject, row }): LoadedRow => {
-      const whole = this.#loaded(table, row);
+      const whole = withUnstored(this.#loaded(table, row), unstored);
       return reject.isStored ? { ...whole, isStored: true } : whole;
     });
     const to = given.at(-1)?.number ?? 0;
@@ -319,16 +325,46 @@ class Run {
     });
   }
 
+  /**
+   * The texts in the source of rows that are not stored, or not with these texts, by the foreign
+   * keys that may have them.
+   */
+  async #unstoredTexts({ textLinks }: PlannedTable): Promise<TextsOf> {
+    const all = new Map<string, ReadonlySet<unknown>>();
+    for (const { attribute, target, by } of textLinks) {
+      const table = this.plan.tables.find(({ dataclass }) => dataclass === target);
+      const part = table?.columns.find((each) => each.attribute === by);
+      if (table === undefined || part === undefined) continue;
+      const { rejected } = await this.#rejects.read(target);
+      const mended = await this.#rejects.mended(target);
+      const numbers = new Set([
+        ...[...rejected].flatMap(([number, { isStored, attributes }]) =>
+          isStored && !attributes.has(by) ? [] : [number],
+        ),
+        ...[...mended].flatMap(([number, row]) =>
+          Object.hasOwn(row, part.column) ? [number] : [],
+        ),
+      ]);
+      const texts = new Set<unknown>();
+      for await (const rows of this.#numbered(table, numbers, [part])) {
+        for (const { row } of rows) texts.add(jsonValue(row.values[0], part));
+      }
+      all.set(attribute, texts);
+    }
+    return all;
+  }
+
   /** The rows of the source with these numbers, which begin with 1. */
   async *#numbered(
     table: PlannedTable,
     numbers: ReadonlySet<number>,
+    parts = partsOf(table),
   ): AsyncGenerator<readonly NumberedRow[], void> {
     const last = Math.max(0, ...numbers);
     let found: NumberedRow[] = [];
     let place: Place | undefined;
     for (let number = 0; number < last;) {
-      const page = await this.#page(table, undefined, place);
+      const page = await this.source.read(table.table, parts, place, this.options.batch);
       place = page.at(-1)?.place;
       if (place === undefined) {
         throw new LoadStopped(
@@ -521,6 +557,14 @@ function partsOf(table: PlannedTable, phase: Phase = 'again'): readonly PlannedC
     case 'references':
       return [...columns.filter(({ attribute }) => attribute === key), ...references];
   }
+}
+
+/** Texts by foreign key. */
+type TextsOf = ReadonlyMap<string, ReadonlySet<unknown>>;
+
+function withUnstored(row: LoadedRow, texts: TextsOf): LoadedRow {
+  const unstored = [...texts].flatMap(([name, held]) => (held.has(row.values[name]) ? [name] : []));
+  return unstored.length === 0 ? row : { ...row, unstored };
 }
 
 function withoutLost({ values, faults }: LoadedRow, reject: Rejected | undefined): LoadedRow {

@@ -41,6 +41,8 @@ interface Candidate {
   /** The position of the row in its batch. */
   readonly index: number;
   readonly values: Map<string, StoredValue>;
+  /** Foreign keys with the text of a row that is not stored. */
+  readonly unstored: readonly string[];
   /** Why it is refused. */
   readonly faults: Reason[];
   /** Why values of it became null. */
@@ -65,6 +67,7 @@ export class TableLoader {
   readonly #constraints: Constraints;
   readonly #finder: Finder;
   readonly #rows: Statement;
+  readonly #delete: Statement;
   readonly #updates = new Map<string, Update>();
 
   constructor(
@@ -88,6 +91,7 @@ export class TableLoader {
     const table = sql.id(dataclass.table);
     this.count = dialect.compile(sql`select count(*) from ${table}`);
     const keyColumn = sql.id(dataclass.table, key.column);
+    this.#delete = dialect.compile(sql`delete from ${table} where ${keyColumn} = ${new Slot(0)}`);
     const isListed = isIn(dialect, keyColumn, sql`${new Slot(0)}`, valueTypeOf(key.type));
     const columns = this.#stored.map(({ column, type, scale = 0 }) => {
       const value = sql`${sql.id(dataclass.table, column)}`;
@@ -172,8 +176,8 @@ export class TableLoader {
     );
     const candidates = rows.flatMap((row, index): Candidate[] => {
       if (!isOf(row)) return [];
-      const { values, faults = {} } = row;
-      const candidate: Candidate = { index, values: new Map(), faults: [], lost: [] };
+      const { values, faults = {}, unstored = [] } = row;
+      const candidate: Candidate = { index, values: new Map(), unstored, faults: [], lost: [] };
       for (const [attribute, message] of Object.entries(faults)) {
         candidate.faults.push({ attribute, message });
       }
@@ -235,53 +239,105 @@ export class TableLoader {
     if (target === this.#dataclass.name && sought === undefined) {
       for (const { values, faults } of candidates) {
         const own = values.get(by.name) ?? null;
-        if (own !== null && faults.length === 0) found.set(this.#finder.comparable(by, own), [own]);
+        if (own === null || faults.length > 0) continue;
+        const text = this.#finder.comparable(by, own);
+        const similar = found.get(text) ?? [];
+        found.set(text, [...similar.filter((each) => each !== own), own]);
       }
     }
-    for (const { values, faults, lost } of leading) {
+    for (const { values, unstored, faults, lost } of leading) {
       const value = values.get(foreignKey) as StoredValue;
-      const related = found.get(this.#finder.comparable(by, value)) ?? [];
-      const isNothing = related.length === 0 && isBlank(value);
+      const isUnstored = unstored.includes(foreignKey);
+      const similar = found.get(this.#finder.comparable(by, value)) ?? [];
+      const exact = similar.filter((each) => sought === undefined && each === value);
+      const related = isUnstored || exact.length > 0 ? exact : similar;
+      const isNothing = related.length === 0 && !isUnstored && isBlank(value);
       // With `onDelete: none`, a relation may lead to no entity.
-      if (related.length === 0 && !isNothing && sought === undefined && onDelete === 'none')
-        continue;
+      const isKept = sought === undefined && onDelete === 'none' && !isUnstored;
+      if (related.length === 0 && !isNothing && isKept) continue;
       const [only = null] = related.length === 1 ? related : [];
       values.set(foreignKey, only as StoredValue);
       if (only !== null || (isNothing && mandatory !== true)) continue;
-      const entities = related.length === 0 ? 'no entity' : 'several entities';
-      const message = `leads to ${entities} of ${target} (${name}): ${JSON.stringify(value)}`;
+      const end = isUnstored
+        ? `a row of ${target} that is not stored`
+        : `${related.length === 0 ? 'no entity' : 'several entities'} of ${target}`;
+      const message = leadsTo(end, name, value);
       (mandatory === true ? faults : lost).push({ attribute: foreignKey, message });
     }
   }
 
   /** @returns how many rows were stored; the others get the reason */
   async #insertAll(transaction: Transaction, all: readonly Candidate[]): Promise<number> {
-    const timestamp = nowText();
     const { dialect } = this.database;
     const candidates = all.filter(({ faults }) => faults.length === 0);
-    if (this.#relations.some(({ target }) => target === this.#dataclass.name)) {
+    const isRelatedToItself = this.#relations.some(({ target }) => target === this.#dataclass.name);
+    if (isRelatedToItself) {
       await transaction.run(dialect.compile(dialect.foreignKeyChecks('deferred')), []);
     }
+    const stored = await this.#insertEach(transaction, candidates);
+    return stored.length < all.length && isRelatedToItself
+      ? this.#withoutDangling(transaction, stored)
+      : stored.length;
+  }
+
+  /** @returns the rows that are stored; the others get the reason */
+  async #insertEach(
+    transaction: Transaction,
+    candidates: readonly Candidate[],
+  ): Promise<readonly Candidate[]> {
+    const timestamp = nowText();
     if (this.#together !== undefined && candidates.length > 1) {
       try {
         await transaction.run(this.#together, this.#insert.rows(candidates, timestamp));
-        return candidates.length;
+        return candidates;
       } catch (error) {
         // The database refuses one of them: do it one by one to find which.
         if (!isOfValue(error)) throw error;
       }
     }
-    let stored = 0;
     for (const { values, faults } of candidates) {
       try {
         await transaction.run(this.#insert.statement, this.#insert.values(values, timestamp));
-        stored += 1;
       } catch (error) {
         if (!isOfValue(error)) throw error;
         faults.push(...(await this.#reasonsOf(transaction, error, values)));
       }
     }
-    return stored;
+    return candidates.filter(({ faults }) => faults.length === 0);
+  }
+
+  /**
+   * Removes rows again that lead to rows of the same batch which are refused.
+   * @returns how many rows stay
+   */
+  async #withoutDangling(transaction: Transaction, all: readonly Candidate[]): Promise<number> {
+    const dataclass = this.#dataclass;
+    const own = this.#relations.filter(
+      ({ target, onDelete }) => target === dataclass.name && onDelete !== 'none',
+    );
+    const stored = new Set(all);
+    for (let before = 0; before !== stored.size;) {
+      before = stored.size;
+      for (const relation of own) {
+        const { foreignKey, name } = relation;
+        const by = dataclass.referenced(relation);
+        const values = [...stored].map((each) => each.values.get(foreignKey) as SqlValue);
+        const found = await this.#finder.find(transaction, { dataclass, by, wanted: by }, values);
+        for (const candidate of stored) {
+          const value = candidate.values.get(foreignKey) as StoredValue;
+          const similar = found.get(this.#finder.comparable(by, value)) ?? [];
+          if (value === null || similar.some((each) => by.type !== 'string' || each === value))
+            continue;
+          await transaction.run(this.#delete, [
+            candidate.values.get(dataclass.key.name) as SqlValue,
+          ]);
+          const message = leadsTo(`a row of ${dataclass.name} that is not stored`, name, value);
+          candidate.faults.push({ attribute: foreignKey, message });
+          stored.delete(candidate);
+        }
+      }
+    }
+    return stored.size;
   }
 
   /**
@@ -412,6 +468,10 @@ function brokenRules(definition: StorageDefinition, value: StoredValue): readonl
       rule,
     })),
   );
+}
+
+function leadsTo(end: string, relation: string, value: StoredValue): string {
+  return `leads to ${end} (${relation}): ${JSON.stringify(value)}`;
 }
 
 /** An error of the values of a row. */

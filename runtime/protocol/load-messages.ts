@@ -3,7 +3,7 @@ import type { RelatedEntityDefinition, StorageDefinition } from './definition.js
 // The messages between `drs-gen import-data` and the program of a server that stores rows.
 
 /** It changes when messages do: the two programs may be of different versions. */
-export const messageFormat = 2;
+export const messageFormat = 3;
 
 /** A row of a source: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
 export interface LoadedRow {
@@ -12,6 +12,11 @@ export interface LoadedRow {
   readonly faults?: Readonly<Record<string, string>>;
   /** Phase `again`: the row is stored, and gets the values that it lacks. */
   readonly isStored?: true;
+  /**
+   * Foreign keys with the text of a row that is not stored. They do not lead to an entity whose text
+   * differs in case.
+   */
+  readonly unstored?: readonly string[];
 }
 
 /** A foreign key that is found by the value of an attribute of the related entity. */

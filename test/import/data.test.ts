@@ -501,13 +501,14 @@ describeDatabases('drs-gen import-data', (databases) => {
         n INT, d DATE, u VARCHAR(9) UNIQUE, p BLOB);
       INSERT INTO place VALUES ('a', 'one'), ('A', 'two'), ('b', 'much too long'), ('c', 'three');
       INSERT INTO item VALUES
-        (1, 'a', 'A', 1, NULL, 'x', x'01'),
+        (1, 'a', 'a', 1, NULL, 'x', x'01'),
         (2, 'gone', 'c', 2, NULL, 'y', NULL),
         (3, NULL, 'b', 3, NULL, 'z', NULL),
         (4, '', 'c', 9007199254740993, NULL, NULL, NULL),
         (5, '', 'c', 5, '2024-01-01 10:00:00', 'X', NULL),
         (6, '', 'c', 6.5, '2024-02-30', 'X', NULL),
-        (7, '', 'c', 7, NULL, 'X', NULL);`
+        (7, '', 'c', 7, NULL, 'X', NULL),
+        (8, 'A', 'A', 8, NULL, NULL, NULL);`
           .replace(/'X'/, "'w'")
           .replace(/'X'/, "'v'"),
         '--image',
@@ -517,7 +518,7 @@ describeDatabases('drs-gen import-data', (databases) => {
       expect({ code, ok, differences }).toEqual({ code: 1, ok: false, differences: [] });
       expect(outcomes.map(numbers)).toEqual([
         ['place', 4, 2, 2, 0, 0],
-        ['item', 7, 2, 5, 2, 0],
+        ['item', 8, 2, 6, 2, 0],
       ]);
       const long = expect.stringMatching(/^must have at most 5 characters$/) as unknown;
       expect(rejectsOf(project, 'place')).toEqual(
@@ -560,7 +561,7 @@ describeDatabases('drs-gen import-data', (databases) => {
       expect(reasons.toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
         [1, true, 'p is no image of a known kind'],
         [2, true, 'place_id leads to no entity of place (place): "gone"'],
-        [3, false, 'need_id leads to no entity of place (need): "b"'],
+        [3, false, 'need_id leads to a row of place that is not stored (need): "b"'],
         [4, false, 'n is beyond 2^53: 9007199254740993'],
         [5, false, 'd holds a time of day'],
         [
@@ -570,6 +571,12 @@ describeDatabases('drs-gen import-data', (databases) => {
           'd must be a date such as 2026-03-09 or 9!3!2026',
         ],
         [7, false, 'u must be unique: another entity has this value'],
+        [
+          8,
+          false,
+          'need_id leads to a row of place that is not stored (need): "A"',
+          'place_id leads to a row of place that is not stored (place): "A"',
+        ],
       ]);
       expect(await read('select "id", "place", "need" from "item" order by "id"')).toEqual([
         [1, 'a', 'a'],
@@ -661,6 +668,83 @@ describeDatabases('drs-gen import-data', (databases) => {
         [3, 'a', 5, png, 1],
         [4, 'a', 4, null, 3],
       ]);
+    },
+  );
+
+  itOnOne(databases)(
+    'reports rows that refer to a rejected row, and attaches them to no row that differs in case',
+    async () => {
+      const project = await ofSqlite(`
+      CREATE TABLE link (slug TEXT PRIMARY KEY, next TEXT REFERENCES link (slug));
+      CREATE TABLE page (id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+      CREATE TABLE hit (id INTEGER PRIMARY KEY, slug TEXT REFERENCES link (slug), code TEXT REFERENCES page (code));
+      INSERT INTO link VALUES ('aB3', 'ab3'), ('ab3', NULL), ('AB3', NULL);
+      INSERT INTO page VALUES (1, 'x'), (2, 'X');
+      INSERT INTO hit VALUES (1, 'aB3', 'x'), (2, 'ab3', 'X'), (3, 'AB3', NULL), (4, 'Ab3', NULL);`);
+      const { place } = project;
+      const { code, outcomes, differences } = await copied(project, target.url, ['--batch', '1']);
+      expect([code, differences]).toEqual([1, []]);
+      expect(outcomes.map(numbers)).toEqual([
+        ['link', 3, 1, 2, 1, 0],
+        ['page', 2, 1, 1, 0, 0],
+        ['hit', 4, 4, 0, 2, 0],
+      ]);
+      const hits = 'select "id", "slug", "code" from "hit" order by "id"';
+      // No row of the source is Ab3: it leads where the server would lead it.
+      expect(await read(hits)).toEqual([
+        [1, 'aB3', 'x'],
+        [2, null, null],
+        [3, null, null],
+        [4, 'aB3', null],
+      ]);
+      expect(await read('select "slug", "next" from "link"')).toEqual([['aB3', null]]);
+      const message = 'leads to a row of link that is not stored (slug): "AB3"';
+      expect(rejectsOf(project, 'hit')).toContainEqual(
+        expect.objectContaining({ number: 3, reasons: [{ attribute: 'slug_id', message }] }),
+      );
+      // A row that is mended has another text: what has the old one still leads nowhere.
+      const links = place.text('rejects/link.jsonl').replace('"slug":"ab3"', '"slug":"ab3-2"');
+      place.put('rejects/link.jsonl', links);
+      const taken = await copied(project, target.url, ['--rejects']);
+      expect([taken.code, taken.differences]).toEqual([1, []]);
+      expect((await read(hits)).slice(1, 3)).toEqual([
+        [2, null, null],
+        [3, null, null],
+      ]);
+      const mended = place.text('rejects/hit.jsonl').replace('"slug":"ab3"', '"slug":"ab3-2"');
+      place.put('rejects/hit.jsonl', mended);
+      await copied(project, target.url, ['--rejects']);
+      expect((await read(hits)).slice(1, 3)).toEqual([
+        [2, 'ab3-2', null],
+        [3, null, null],
+      ]);
+    },
+  );
+
+  itOnOne(databases)(
+    'refuses rows that must lead to a row of their table which is refused, in one batch and in several',
+    async () => {
+      const project = await ofSqlite(`
+      CREATE TABLE tree (slug TEXT PRIMARY KEY, parent TEXT NOT NULL REFERENCES tree (slug));
+      INSERT INTO tree VALUES ('aB3', 'aB3'), ('ab3', 'ab3'), ('c', 'ab3'), ('d', 'aB3'), ('e', 'c');`);
+      for (const argv of [[], ['--restart', '--batch', '1']]) {
+        const { outcomes, differences } = await copied(project, target.url, argv);
+        expect(differences).toEqual([]);
+        expect(outcomes.map(numbers)).toEqual([['tree', 5, 2, 3, 0, 0]]);
+        expect(await read('select "slug", "parent" from "tree" order by "slug"')).toEqual([
+          ['aB3', 'aB3'],
+          ['d', 'aB3'],
+        ]);
+        expect(rejectsOf(project, 'tree')).toMatchObject([
+          { number: 2, isStored: false },
+          {
+            number: 3,
+            isStored: false,
+            reasons: [{ message: 'leads to a row of tree that is not stored (parent): "ab3"' }],
+          },
+          { number: 5, isStored: false },
+        ]);
+      }
     },
   );
 
