@@ -51,11 +51,6 @@ export interface LockOfDataclass extends Lock {
  * compares them.
  */
 export interface LockTable {
-  /**
-   * Whether other servers may give locks at any moment: see {@link refusal}. If not, the result of
-   * a synchronous check stays true until the next await.
-   */
-  readonly isShared: boolean;
   /** Whether it is certain that nothing is locked. */
   readonly isEmpty: boolean;
   /** Checks a lock in the statement of a change; `undefined` if changes read it before, see {@link refusal}. */
@@ -105,7 +100,6 @@ export class TooManyLocksError extends Error {
 
 /** Locks in the memory of this process. */
 export class MemoryLockTable implements LockTable {
-  readonly isShared = false;
   readonly guard = undefined;
   readonly #byDataclass = new Map<string, Map<string | number, LockOfDataclass>>();
   readonly #bySession = new Map<string, Set<LockOfDataclass>>();

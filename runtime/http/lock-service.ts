@@ -46,13 +46,13 @@ export class LockService {
 
   async #lock(session: Session, key: string | number): Promise<true | Lock> {
     const { name } = this.dataclass;
-    const held = await this.locks.refusal(name, key, session.id);
+    const held = await this.locks.holderOf(name, key);
     // A guest needs no session to learn that another one holds the lock.
-    if (held !== undefined) return held;
+    if (held !== undefined && held.session !== session.id) return held;
     try {
       const holder = holderOfSession(session);
       const locked = await this.locks.lock(name, key, holder);
-      if (locked === true && this.locks.isShared) await this.#waitForOthers(holder, key);
+      if (locked === true) await this.#waitForOthers(holder, key, held !== undefined);
       return locked;
     } catch (error) {
       if (!(error instanceof TooManyLocksError)) throw error;
@@ -63,14 +63,18 @@ export class LockService {
   }
 
   /** Changes of the entity that are running end before the client learns of its lock. */
-  async #waitForOthers({ session }: LockHolder, key: string | number): Promise<void> {
+  async #waitForOthers(
+    { session }: LockHolder,
+    key: string | number,
+    wasHeld: boolean,
+  ): Promise<void> {
     const { dialect, executor } = this.database;
     try {
       await executor.write((transaction) =>
         waitForWriters(transaction, dialect, this.dataclass, key),
       );
     } catch (error) {
-      await this.locks.unlock(this.dataclass.name, key, session);
+      if (!wasHeld) await this.locks.unlock(this.dataclass.name, key, session);
       throw error;
     }
   }

@@ -42,7 +42,6 @@ const batch = 500;
  * The locks of a session that has expired, and is not removed yet, do not count.
  */
 export class DatabaseLockTable implements LockTable {
-  readonly isShared = true;
   /** Another server may give a lock at any moment. */
   readonly isEmpty = false;
   readonly guard: LockGuard | undefined;

@@ -117,7 +117,6 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     scope?.onOutcome((isKept) => {
       if (!isKept) void release();
     });
-    if (!locks.isShared) return true;
     try {
       const { dialect } = host.model.database;
       await host.write(async ({ transaction }) =>

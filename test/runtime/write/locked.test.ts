@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EventedClient, type Json } from '../../support/evented-requests.js';
 import { type EventedServer, eventedServer } from '../../support/evented-server.js';
-import { create, serverOf } from '../../support/server.js';
+import { Gate, isSettled } from '../../support/gate.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -189,6 +190,47 @@ describe('A lock, with events,', () => {
     await expect(entity?.drop()).rejects.toMatchObject({ status: 3, httpStatus: 423 });
     expect(await client.stored('Company')).toMatchObject([{ name: 'a', __STAMP: 1 }]);
   });
+
+  it.each<[string, (key: number) => Promise<unknown>]>([
+    ['$lock', (key) => lock(`Company(${key})`, server.app)],
+    ['lock()', async (key) => (await server.ds.Company.get(key))?.lock()],
+  ])('that %s takes is given when a running change of the entity has ended', async (_, take) => {
+    const [made] = await client.create('Company', [{ name: 'a' }]);
+    const key = Number(made?.['__KEY']);
+    const gate = new Gate();
+    server.handlers.Company = { afterSave: () => gate.pass() };
+    const change = client.post('Company?$method=update', { __KEY: key, __STAMP: 1, name: 'b' });
+    await gate.reached;
+    const taken = take(key);
+    expect(await isSettled(taken)).toBe(false);
+    gate.open();
+    expect(await change).toMatchObject({ status: 200 });
+    await taken;
+  });
+
+  // PostgreSQL has several writers.
+  it.skipIf(isOnPostgres)(
+    'stays with its session if a second $lock has to be refused',
+    async () => {
+      const [made] = await client.create('Company', [{ name: 'a' }]);
+      const key = Number(made?.['__KEY']);
+      const cookie = await lock(`Company(${key})`, server.app);
+      const gate = new Gate();
+      server.handlers.Company = { afterSave: () => gate.pass() };
+      const changes = Array.from({ length: 1001 }, () =>
+        client.post('Company?$method=update', { name: 'b' }),
+      );
+      await gate.reached;
+      await isSettled(changes[1000] as Promise<unknown>);
+      expect(await client.post(`Company(${key})?$lock=true`, undefined, cookie)).toMatchObject({
+        status: 503,
+      });
+      gate.open();
+      await Promise.all(changes);
+      const body = { __KEY: key, __STAMP: 1, name: 'c' };
+      expect(await client.post('Company?$method=update', body)).toMatchObject({ status: 423 });
+    },
+  );
 
   it('is undone with the transaction of the class code that took it', async () => {
     const held: unknown[] = [];
