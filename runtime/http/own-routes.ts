@@ -29,7 +29,8 @@ export function prepareOwnRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     // The server's own routes are in the instance with the protocol.
     if (this.hasDecorator('dataclass')) return;
-    const { handler, errorHandler } = route;
+    const { handler } = route;
+    const answer = route.errorHandler as AnswerError | undefined;
     route.onRequest = [findSession, ...[route.onRequest ?? []].flat()];
     // In between the body is read, whose events belong to no request.
     route.preValidation = [enterScope, ...[route.preValidation ?? []].flat()];
@@ -37,13 +38,22 @@ export function prepareOwnRoutes(app: FastifyInstance): void {
     route.handler = function (request, reply) {
       return inScope(request, reply, () => handler.call(this, request, reply));
     };
-    route.errorHandler = function (error, request, reply) {
+    // Fastify sends what it returns.
+    route.errorHandler = function (error, request, reply): unknown {
       const answered = asAnswer(request, error) as FastifyError;
-      if (errorHandler === undefined) void reply.send(answered);
-      else errorHandler.call(this, answered, request, reply);
+      if (answer !== undefined) return answer.call(this, answered, request, reply);
+      void reply.send(answered);
+      return undefined;
     };
   });
 }
+
+type AnswerError = (
+  this: FastifyInstance,
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => unknown;
 
 /** Adds `request.session` and `request.ds`. */
 export function decorateOwnRequests(app: FastifyInstance): void {

@@ -342,6 +342,19 @@ describe('Code that is added after buildApp()', () => {
     expect(seen).toEqual(['request /rest/Employee(1)', 'response /rest/Employee(:key']);
   });
 
+  it('answers with what its own error handler returns, or later resolves to', async () => {
+    await staff((own) => {
+      const fails = (): never => {
+        throw new Error('no');
+      };
+      own.get('/now', { errorHandler: () => ({ oops: 1 }) }, fails);
+      const later = async (): Promise<object> => Promise.resolve({ oops: 2 });
+      own.get('/later', { errorHandler: later }, fails);
+    });
+    expect((await app.inject('/now')).json()).toEqual({ oops: 1 });
+    expect((await app.inject('/later')).json()).toEqual({ oops: 2 });
+  });
+
   it('may use the database until its hooks of onClose have run', async () => {
     const options = { databaseUrl: 'sqlite::memory:', logger: false, environment: {} };
     const folder = writeServer(modelOf(model), classFiles);
