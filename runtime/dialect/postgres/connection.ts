@@ -60,21 +60,24 @@ interface Prepared {
   columns: readonly Column[] | undefined;
 }
 
-/** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
-const mostTexts = 4_096;
+/** Characters of the texts that ran once, over all connections; beyond them, the older half is dropped. */
+const mostRemembered = 4 * 1024 * 1024;
 
 /** Texts that ran on any connection. Only a text that runs again is prepared: clients send filters of ever new shapes. */
 class RepeatedTexts {
   #current = new Set<string>();
   #previous = new Set<string>();
+  #characters = 0;
 
   /** Whether a text was requested before. */
   has(text: string): boolean {
     if (this.#current.has(text)) return true;
     const isKnown = this.#previous.has(text);
-    if (this.#current.size * 2 >= mostTexts) {
+    this.#characters += text.length;
+    if (this.#characters * 2 > mostRemembered) {
       this.#previous = this.#current;
       this.#current = new Set();
+      this.#characters = text.length;
     }
     this.#current.add(text);
     return isKnown;
@@ -103,7 +106,7 @@ class PreparedStatements {
 
   /** Adds a text that is not known yet, if it ran before and there is room. */
   of(text: string): Prepared | undefined {
-    if (!this.texts.has(text) || text.length * 8 > mostCharacters) return undefined;
+    if (text.length * 8 > mostCharacters || !this.texts.has(text)) return undefined;
     if (this.#statements.size >= mostPrepared || this.#characters + text.length > mostCharacters) {
       this.#missed += 1;
       return undefined;

@@ -379,6 +379,21 @@ describePostgres('An executor of PostgreSQL', () => {
     await single.close();
   });
 
+  it('forgets texts that ran once when longer ones have followed', async () => {
+    const { executor: single } = await opened.open({ size: 2 });
+    const early = statement(`select 'early'`);
+    await single.value(early, []);
+    for (let each = 0; each < 40; each += 1) {
+      await single.value(statement(`select length('${'x'.repeat(125_000)}') + ${each}`), []);
+    }
+    await single.value(early, []);
+    const names = `select count(*) from pg_prepared_statements where statement = 'select ''early'''`;
+    expect(await single.value(statement(names), [])).toBe(0);
+    await single.value(early, []);
+    expect(await single.value(statement(names), [])).toBe(1);
+    await single.close();
+  });
+
   it('runs a statement again after its first prepared run failed', async () => {
     const { executor: single } = await opened.open({ size: 2 });
     const quotient = statement('select 6 / cast($1 as integer)', new Slot(0));
