@@ -51,6 +51,8 @@ export function selectionRequest(
     inFilter === undefined
       ? { parameter: '$orderby', start: 0 }
       : { parameter: '$filter', start: inFilter.start };
+  // In the names of statements, `!` begins an order that class code has returned.
+  if (orderBy?.startsWith('!') === true) parseOrderBy(orderBy, orderOrigin);
   return { dataclass, base, baseValue, filter, inputs, name, orderBy, orderOrigin };
 }
 

@@ -332,6 +332,26 @@ describe('An accessor orderBy', () => {
     expect((await get('Company?$orderby=staff.fullName')).status).toBe(400);
   });
 
+  it('cannot be continued by $cursor, whose token would show the values of its order', async () => {
+    for (const asked of ['$orderby=fullName', '$filter=salary > 0 order by fullName']) {
+      const { status, text } = await get(`Employee/code?${asked}&$top=1&$cursor=true`);
+      expect([status, text]).toEqual([400, expect.stringMatching(/use \$skip.*"errCode":1810/)]);
+    }
+  });
+
+  it('returns an order that no client can name in its place', async () => {
+    const texts = ['!granted lastName,granted firstName', '!own code'];
+    expect((await get('Employee/code?$orderby=fullName')).status).toBe(200);
+    expect((await get('Employee?$orderby=fullName&$method=entityset')).status).toBe(200);
+    for (const text of texts) {
+      for (const rest of ['/code?', '?$method=entityset&']) {
+        expect((await get(`Employee${rest}$orderby=${text}`)).text).toContain('"errCode":1810');
+        const inFilter = await get(`Employee${rest}$filter=salary > 0 order by ${text}`);
+        expect(inFilter.text).toContain('"errCode":1810');
+      }
+    }
+  });
+
   it('that returns a wrong order is an error of the server', async () => {
     expect((await get('Employee?$orderby=bad')).status).toBe(500);
     expect(server.logged.join('')).toContain('Employee.orderByBad failed');
