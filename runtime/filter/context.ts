@@ -32,6 +32,8 @@ export interface FilterContext {
   readonly patterns: ReadonlySet<number>;
   /** Inputs that cannot be a value of the compared type: such a comparison never holds. */
   readonly mismatched: ReadonlySet<number>;
+  /** Counts what other filters of the request follow, too. */
+  readonly followedByAll?: Followed;
 }
 
 // A column may be called true, so that word is never written.
@@ -76,11 +78,21 @@ const maxNested = 20;
 export class Followed {
   #count = 0;
 
-  /** @throws RequestError 400 with 1162 if a filter follows too many */
+  /** @param all counts those of several filters, to which this one belongs */
+  constructor(private readonly all?: Followed) {}
+
+  /** @throws RequestError 400 with 1162 if a filter follows too many, or several filters together do */
   add(count: number, node: ComparisonNode): void {
     this.#count += count;
     if (this.#count > maxFollowed) {
       const problem = `the filter follows more than ${maxFollowed} relations and arrays up to here`;
+      throw filterError(node.path.start, problem);
+    }
+    const { all } = this;
+    if (all === undefined) return;
+    all.#count += count;
+    if (all.#count > maxFollowed) {
+      const problem = `the filters of $expand together follow more than ${maxFollowed} relations and arrays up to here`;
       throw filterError(node.path.start, problem);
     }
   }

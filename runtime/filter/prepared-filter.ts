@@ -24,6 +24,8 @@ import { writtenName } from '../protocol/names.js';
 export interface PreparedFilter extends ParsedFilter {
   /** Equal for filters that differ only in values. */
   readonly shape: string;
+  /** How many conditions it has, including those with null. */
+  readonly conditions: number;
   /** The sources of the inputs; {@link filterInputs} reads them. */
   readonly sources: readonly InputSource[];
   /** The inputs, if they are the same for each request. */
@@ -106,12 +108,16 @@ export class FilterParser {
       conditions: maxConditions,
       listSize: maxListSize,
     };
-    const parsed = parseFilter(text, limits, takeCompared);
+    let conditions = 0;
+    const parsed = parseFilter(text, limits, (cursor) => {
+      conditions += 1;
+      return takeCompared(cursor);
+    });
     const { shape, comparisons } = shapeOf(parsed.filter);
     const sources = comparisons.map((each) => inputSource(each, this.options.wildcard));
     const isConstant = sources.every((source) => source.constant !== undefined);
     const constants = isConstant ? readInputs(sources, undefined, true) : undefined;
-    return { ...parsed, shape, sources, constants };
+    return { ...parsed, shape, conditions, sources, constants };
   }
 }
 

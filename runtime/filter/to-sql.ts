@@ -32,7 +32,8 @@ export function filterCondition(
   filter: FilterNode,
   nesting = 0,
 ): Sql {
-  const writing = { ...context, followed: new Followed(), nesting, within: writtenWithin };
+  const followed = new Followed(context.followedByAll);
+  const writing = { ...context, followed, nesting, within: writtenWithin };
   return conjunction(writing, from, from.root, filter);
 }
 

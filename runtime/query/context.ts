@@ -5,7 +5,7 @@ import type { FilterSlots } from '../filter/slots.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
-import type { Similarities } from '../filter/context.js';
+import type { Followed, Similarities } from '../filter/context.js';
 import type { ExpandedValues } from './expansions.js';
 
 /** The settings of the model and the environment for answers. */
@@ -27,8 +27,10 @@ export interface QueryContext {
   readonly similarities: Similarities;
   /** The places of the answer for values of class code. */
   readonly computed: ComputedPlaces;
-  /** The values of expansions; absent if these bind none. */
-  readonly expanded: ExpandedValues | undefined;
+  /** The values of expansions. */
+  readonly expanded: ExpandedValues;
+  /** Counts the relations that the filters of all expansions follow. */
+  readonly followedByExpansions: Followed;
 }
 
 /** Collects the places of one statement for values of class code. */

@@ -27,6 +27,7 @@ import type {
   RelatedEntityDefinition,
   RelationAliasDefinition,
 } from '../protocol/definition.js';
+import type { FilterContext } from '../filter/context.js';
 import { preparedCondition } from '../filter/to-sql.js';
 import type { StorageType } from '../protocol/storage-type.js';
 import { type AnyRow, type Attributes, type Json, queryOf } from '../protocol/queries.js';
@@ -357,7 +358,8 @@ function expandedEntities(
   const skip = skipOf(context, query);
   const offset = skip === undefined ? sql`` : sql` offset ${skip}`;
   const chosen = new From(aliases, source.dataclass.target(relation));
-  const condition = relatedCondition(context, chosen, source, relation, ownerKey, query);
+  const counting = { ...context, followedByAll: context.followedByExpansions };
+  const condition = relatedCondition(counting, chosen, source, relation, ownerKey, query);
   const order = relatedOrder(context, chosen, query);
   const pageOf = (columns: Sql): Sql =>
     sql`select ${columns} ${chosen.clause} where ${condition} order by ${order ?? keyOrder(context, chosen.root)} limit ${sql.lit(top)}${offset}`;
@@ -391,7 +393,7 @@ function relatedOrder(
 
 /** The condition that an entity belongs to the owner, and matches the filter of the expansion. */
 function relatedCondition(
-  context: QueryContext,
+  context: QueryContext & Pick<FilterContext, 'followedByAll'>,
   from: From,
   { dataclass }: Source,
   relation: ToManyDefinition,
@@ -402,7 +404,6 @@ function relatedCondition(
   if (query?.filter === undefined) return related;
   const { filter, first, place } = query;
   const { expanded } = context;
-  if (expanded === undefined) throw new Error('The values of the expansions are missing.');
   const matches = atRelation(place, () =>
     preparedCondition(context, from, filter, expanded, expanded.first + first),
   );
@@ -414,7 +415,7 @@ function skipOf(
   { expanded, slots }: QueryContext,
   query: ExpandedQuery | undefined,
 ): Sql | undefined {
-  if (query?.skip === undefined || expanded === undefined) return undefined;
+  if (query?.skip === undefined) return undefined;
   const slot = slots.take(expanded.first + query.skip, 'skip', ({ value }) => Number(value));
   return sql`${slot}`;
 }

@@ -168,7 +168,7 @@ class Reading implements FilterInputs {
 
   #filter(text: string): PreparedFilter {
     const filter = this.context.filters.prepare(text, this.params);
-    this.#conditions += filter.sources.length;
+    this.#conditions += filter.conditions;
     if (this.#conditions > maxConditions) {
       throw refuse(
         'expandList',

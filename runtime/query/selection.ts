@@ -8,7 +8,7 @@ import type { OrderTerm } from './order-sql.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import { type Compared, Similarities } from '../filter/context.js';
+import { type Compared, Followed, Similarities } from '../filter/context.js';
 import type { PreparedFilter } from '../filter/prepared-filter.js';
 import { FilterSlots } from '../filter/slots.js';
 import { type DecidingInputs, preparedCondition } from '../filter/to-sql.js';
@@ -72,11 +72,13 @@ export interface SelectionStatement {
   readonly filterSlots: FilterSlots;
 }
 
-/** @param expanded none if no expansion of the answer binds values */
+const noValues: ExpandedValues = { first: 0, nulls: [], patterns: [], mismatched: [] };
+
+/** @param expanded left out if no expansion of the answer binds values */
 export function queryContext(
   dialect: Dialect,
   options: AnswerOptions,
-  expanded?: ExpandedValues,
+  expanded: ExpandedValues = noValues,
 ): QueryContext {
   return {
     expanded,
@@ -85,6 +87,7 @@ export function queryContext(
     options,
     slots: new FilterSlots(firstFilterSlot),
     similarities: new Similarities(),
+    followedByExpansions: new Followed(),
     computed: new ComputedPlaces(),
   };
 }

@@ -350,7 +350,10 @@ function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): G
 }
 
 /** Numbers the values as the shape of the filter does. */
-function together({ orderBy }: PreparedFilter, { node, given }: ResolvedNode): ResolvedFilter {
+function together(
+  { orderBy, conditions }: PreparedFilter,
+  { node, given }: ResolvedNode,
+): ResolvedFilter {
   const { shape, comparisons } = shapeOf(node);
   const values = comparisons.map((each) => given.get(each) as Given);
   const marked = (isMarked: (value: Given) => boolean): number[] =>
@@ -360,5 +363,6 @@ function together({ orderBy }: PreparedFilter, { node, given }: ResolvedNode): R
     nulls: marked(({ isNull }) => isNull),
     patterns: marked(({ isPattern }) => isPattern),
   };
-  return { filter: { filter: node, orderBy, shape, sources: [], constants: inputs }, inputs };
+  const filter = { filter: node, orderBy, shape, conditions, sources: [], constants: inputs };
+  return { filter, inputs };
 }

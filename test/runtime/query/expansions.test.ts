@@ -70,6 +70,20 @@ describe('The statement of $expand with options', () => {
     expect(oak.sql).not.toMatch(/oak|drop/);
   });
 
+  it.each([
+    ['500 conditions, also with null', 'height = null', 300, /more than 500 conditions/],
+    ['1000 followed relations', 'plot.trees.plot.trees.ID = 1', 200, /\$expand together follow/],
+  ])('has filters of at most %s', async (_most, condition, times, message) => {
+    const filter = Array.from({ length: times }, () => condition).join(' or ');
+    const inside = `plot($expand=trees($filter="${filter}"))`;
+    const ask = (expand: string): Promise<{ readonly statusCode: number; readonly body: string }> =>
+      app.inject({ url: '/rest/Plot(1)', query: { $expand: expand, $attributes: 'ID' } });
+    const alone = await ask(`trees($expand=${inside})`);
+    expect(alone.statusCode, alone.body).toBe(200);
+    const both = await ask(`trees($filter="${filter}";$expand=${inside})`);
+    expect([both.statusCode, both.body]).toEqual([400, expect.stringMatching(message)]);
+  });
+
   it('sorts keys only, and makes the JSON of the shown entities', async () => {
     const { sql, found } = await trees('trees($orderby=height desc;$top=2)');
     expect(found).toEqual([4, 3]);
