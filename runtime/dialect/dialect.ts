@@ -164,8 +164,13 @@ export interface Dialect {
    * @param number of the rows of an insert from a select, if all keys are generated; a bound null if some are given
    */
   readonly insertedKey?: (value: Sql, table: string, column: string, number?: Sql) => Sql;
-  /** Checks foreign keys at the end of this transaction, or at each statement again. */
+  /** Checks foreign keys at the end of this transaction, or now and at each statement again. */
   foreignKeyChecks(when: 'deferred' | 'immediate'): Sql;
+  /**
+   * Returns a row if a row of another table than the known ones refers to a missing row of `targets`. Absent if
+   * `foreignKeyChecks('immediate')` fails for it.
+   */
+  readonly danglingReferences?: (targets: readonly string[], known: readonly string[]) => Sql;
   /**
    * Differs from every earlier text after a commit that changed one of these tables (all if left out). Absent if
    * `Executor.dataVersion` tells it.

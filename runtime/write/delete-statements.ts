@@ -114,7 +114,9 @@ export interface DeletionStatements {
    * Sets the relations of entities that stay to null and deletes the others; the value is the time.
    */
   readonly remove: readonly Statement[];
-  /** Checks foreign keys at each statement again, for a transaction that continues. */
+  /** Finds a row that refers to a deleted one, where `undefer` does not. */
+  readonly dangling?: Statement;
+  /** Checks foreign keys now, and at each statement again: class code may continue the transaction. */
   readonly undefer: readonly Statement[];
   readonly clear: Statement;
 }
@@ -173,6 +175,7 @@ export function deletionStatements(dialect: Dialect, reach: DeletionReach): Dele
   const writer = new DeletionWriter(dialect, reach.dataclasses, changed);
   const [start] = reach.dataclasses as readonly [Dataclass];
   const undroppable = writer.undroppable(start);
+  const dangling = reach.hasCircle ? writer.dangling(reach) : undefined;
   const compiled = (queries: readonly (Sql | BuiltQuery)[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
@@ -204,6 +207,7 @@ export function deletionStatements(dialect: Dialect, reach: DeletionReach): Dele
       ...(reach.hasCircle ? [dialect.foreignKeyChecks('deferred')] : []),
       ...reach.order.map((each) => writer.remove(each)),
     ]),
+    ...(dangling === undefined ? {} : { dangling: dialect.compile(dangling) }),
     undefer: reach.hasCircle ? [dialect.compile(dialect.foreignKeyChecks('immediate'))] : [],
     clear: dialect.compile(sql`delete from ${deletionList}`),
   };
@@ -322,6 +326,15 @@ class DeletionWriter {
   remove(dataclass: Dataclass): BuiltQuery {
     const keys = listedKeys(this.dialect, this.#number(dataclass), dataclass);
     return dataclass.queries.remove(this.dialect.db, sql`(${keys})`);
+  }
+
+  /** What the model does not know may refer to deleted rows. */
+  dangling({ dataclasses, references }: DeletionReach): Sql | undefined {
+    const known = references.map(({ referring: each }) => each.table);
+    return this.dialect.danglingReferences?.(
+      dataclasses.map(({ table }) => table),
+      known,
+    );
   }
 
   /** The key of an entity as it is stored, if it is on a list. */

@@ -63,7 +63,7 @@ export class EntityDeleter {
   ) {
     const reach = deletionReach(all, dataclass);
     const statements = deletionStatements(dialect, reach);
-    this.#setup = { statements, dialect, locks, isPart: lifecycle !== undefined };
+    this.#setup = { statements, dialect, locks };
     this.#chooseByKey = chooseByKey(dialect, dataclass);
     this.#stamp = stampByKey(dialect, dataclass);
     this.#events = lifecycle?.deletion(dialect, reach);
@@ -207,8 +207,6 @@ interface DeletionSetup {
   readonly statements: DeletionStatements;
   readonly dialect: Pick<Dialect, 'foldText'>;
   readonly locks: LockTable | undefined;
-  /** Whether the transaction may continue after a deletion. */
-  readonly isPart: boolean;
 }
 
 /** The steps of one deletion, each of which works on what is listed. */
@@ -275,19 +273,24 @@ class Deletion {
    * Deletes what is listed, changes what refers to it, and empties the list.
    * @throws DeletionRefused if an entity that stays forbids it, or another session has locked an
    * entity
+   * @throws ConstraintError if a constraint that is not in the model forbids it
    */
   async remove(): Promise<void> {
     const { transaction, options } = this;
-    const { statements, isPart } = this.setup;
+    const { statements } = this.setup;
     await this.#checkRestrictions();
     await this.#runAll(statements.listChanged);
     await this.checkLocks();
     try {
       transaction.raiseStamp(await this.#runAll(statements.remove, [options.timestamp]));
+      const { dangling } = statements;
+      if (dangling !== undefined && (await transaction.value(dangling, [])) !== undefined) {
+        throw new ConstraintError('foreignKey', undefined, undefined);
+      }
     } catch (error) {
       throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
     } finally {
-      if (isPart) await this.#runAll(statements.undefer);
+      await this.#runAll(statements.undefer);
     }
     await transaction.run(statements.clear, []);
   }

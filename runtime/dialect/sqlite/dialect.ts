@@ -217,6 +217,11 @@ const written: Omit<Dialect, 'foldText'> = {
     when === 'deferred'
       ? sql`pragma defer_foreign_keys = on`
       : sql`pragma defer_foreign_keys = off`,
+  // That pragma forgets what it would have to check.
+  danglingReferences: (targets, known) => {
+    const list = (names: readonly string[]): Sql => sql.join(names.map((each) => sql.lit(each)));
+    return sql`select 1 from sqlite_schema as "table" cross join pragma_foreign_key_list("table"."name") as "key" cross join pragma_foreign_key_check("table"."name") as "broken" where "table"."type" = 'table' and "table"."name" not in (${list(known)}) and "key"."table" collate nocase in (${list(targets)}) and "broken"."fkid" = "key"."id" limit 1`;
+  },
 };
 
 function createKeyLists(table: Sql): Sql {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Entity } from '../../../runtime/class/objects/entity.js';
+import type { EntityTypes } from '../../../runtime/class/objects/types.js';
 import { create, serverOf } from '../../support/server.js';
 
 let app: FastifyInstance | undefined;
@@ -27,6 +29,21 @@ async function serve(dataclasses: string): Promise<FastifyInstance> {
   });
   database = new Database(file);
   return app;
+}
+
+interface Entities {
+  get(key: number): Promise<Entity<EntityTypes> | null>;
+  new: (values: object) => Entity<EntityTypes>;
+}
+
+interface Ds {
+  readonly A: Entities;
+  readonly B: Entities;
+  transaction(work: () => Promise<void>): Promise<void>;
+}
+
+function datastoreOf(server: FastifyInstance): Ds {
+  return server.datastore as Ds;
 }
 
 interface Answer {
@@ -381,8 +398,32 @@ describe('What prevents a deletion', () => {
     expect(await remove('A(1)')).toMatchObject({ status: 409, ok: false });
     expect(await remove('C(1)')).toMatchObject({ status: 409, ok: false });
     expect(dump()).toEqual(before);
+    // Code that catches the refusal may continue.
+    await datastoreOf(server).transaction(async () => {
+      const a = await datastoreOf(server).A.get(1);
+      await expect(a?.drop()).rejects.toMatchObject({ httpStatus: 409 });
+    });
+    expect(dump()).toEqual(before);
     (database as Database.Database).exec('delete from "own"');
     expect(await remove('A(1)')).toEqual(done);
+  });
+});
+
+describe('Class code that deletes entities whose dataclasses make a circle', () => {
+  it('is told by later saves of the transaction when a foreign key leads nowhere', async () => {
+    const server = await serve(`
+  A: { attributes: { ID: { type: integer, key: true }, b: { to: B } } }
+  B: { attributes: { ID: { type: integer, key: true }, a: { to: A, onDelete: cascade } } }
+`);
+    await create(server, 'A', [{ ID: 1 }]);
+    await create(server, 'B', [{ ID: 1, a: 1 }]);
+    await datastoreOf(server).transaction(async () => {
+      await (await datastoreOf(server).A.get(1))?.drop();
+      const lost = datastoreOf(server).B.new({ ID: 2, a: 4711 });
+      await expect(lost.save()).rejects.toMatchObject({ name: 'SaveError' });
+      await datastoreOf(server).B.new({ ID: 3 }).save();
+    });
+    expect(rows('select "ID" from "B"')).toEqual([{ ID: 3 }]);
   });
 });
 
