@@ -2,7 +2,13 @@ import type { Executor, Transaction } from './executor.js';
 import { atEnd, type Pending, whenThere } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
-type OutcomeListener = (isKept: boolean) => void;
+export type OutcomeListener = (isKept: boolean) => void;
+
+/** One that is weak is not called if nothing else needs it any more. */
+type KeptListener = OutcomeListener | WeakRef<OutcomeListener>;
+
+/** So many listeners are kept before those that nobody needs are looked for. */
+const fewListeners = 1_000;
 
 /** Completes statements before they run; waiting for that does not count as work of the transaction. */
 export type BindTransaction = (transaction: Transaction) => Transaction;
@@ -30,7 +36,9 @@ export class TransactionScope {
   #isClosed = false;
   /** Resolves when the last part requested so far has ended; never rejects. */
   #parts: Promise<unknown> | undefined;
-  #listeners: OutcomeListener[] | undefined;
+  #listeners: KeptListener[] = [];
+  /** The number of listeners at which those that nobody needs are removed. */
+  #mostListeners = fewListeners;
   /** Changes of a part, which count for the enclosing scope when it is released. */
   #changes = 0;
 
@@ -89,8 +97,12 @@ export class TransactionScope {
   }
 
   /** `listener` is called when the savepoint is rolled back, otherwise at the end of the transaction. */
-  onOutcome(listener: OutcomeListener): void {
-    (this.#listeners ??= []).push(listener);
+  onOutcome(listener: KeptListener): void {
+    if (this.#listeners.length >= this.#mostListeners) {
+      this.#listeners = this.#listeners.filter((each) => strong(each) !== undefined);
+      this.#mostListeners = Math.max(fewListeners, 2 * this.#listeners.length);
+    }
+    this.#listeners.push(listener);
   }
 
   /** Waits for parts that nobody awaited; these may start more. */
@@ -105,9 +117,9 @@ export class TransactionScope {
 
   /** Reports the outcome to all registered functions, in order; in reverse order after a rollback. */
   reportOutcome(isKept: boolean): void {
-    const listeners = this.#listeners ?? [];
-    this.#listeners = undefined;
-    for (const each of isKept ? listeners : listeners.reverse()) each(isKept);
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const each of isKept ? listeners : listeners.reverse()) strong(each)?.(isKept);
   }
 
   async #runPart<T>(work: (scope: TransactionScope) => Pending<T>): Promise<T> {
@@ -118,7 +130,7 @@ export class TransactionScope {
       const result = await runToEnd(part, work);
       await this.#statement(`release savepoint ${name}`);
       this.#raiseStamp(part.#changes);
-      if (part.#listeners !== undefined) (this.#listeners ??= []).push(...part.#listeners);
+      for (const each of part.#listeners) this.onOutcome(each);
       return result;
     } catch (error) {
       part.reportOutcome(false);
@@ -181,6 +193,10 @@ export function inPart<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   return executor.part?.(work) ?? new TransactionScope(transaction).run(work);
+}
+
+function strong(listener: KeptListener): OutcomeListener | undefined {
+  return typeof listener === 'function' ? listener : listener.deref();
 }
 
 function nothing(): void {

@@ -1,6 +1,6 @@
 import { PromotedSession } from '../../access/promoted-session.js';
 import { requireAttributeInCode } from '../../dataclass/permissions.js';
-import type { TransactionScope } from '../../dialect/transaction-scope.js';
+import type { OutcomeListener, TransactionScope } from '../../dialect/transaction-scope.js';
 import { isKeptBack } from '../../write/denials.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
 import type { StoredValue } from '../../protocol/values.js';
@@ -24,6 +24,7 @@ interface Turn {
   whole: TransactionScope | undefined;
   /** Resolves when it is certain whether its changes are kept; never rejects. */
   readonly ended: Promise<void>;
+  readonly over: () => void;
 }
 
 function nothing(): void {
@@ -45,6 +46,8 @@ export class EntityState {
   #sent: FieldValues | undefined;
   /** In the order in which they were asked for, without those that have ended. */
   #turns: Turn[] | undefined;
+  /** What transactions call at their end. */
+  #outcomes: Set<OutcomeListener> | undefined;
   /** Objects and vectors that code has got: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
   /** Related entities that were read or set, by their relation, and the keys that led to them. */
@@ -216,21 +219,37 @@ export class EntityState {
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const turn: Turn = { whole, ended };
     const over = (): void => {
-      turns.splice(turns.indexOf(turn), 1);
+      const at = turns.indexOf(turn);
+      if (at !== -1) turns.splice(at, 1);
       end();
     };
+    const turn: Turn = { whole, ended, over };
     turns.push(turn);
-    whole?.onOutcome(over);
+    if (whole !== undefined) this.onOutcome(whole, over);
     try {
-      if (before !== undefined) await before.ended;
+      if (before !== undefined) {
+        // Who waits may be kept in memory by the transaction alone.
+        before.whole?.onOutcome(before.over);
+        await before.ended;
+      }
       return await work((by) => {
         turn.whole = by;
       });
     } finally {
       if (whole === undefined) over();
     }
+  }
+
+  /** As `TransactionScope.onOutcome`; a transaction of many saves keeps no object in memory that nobody uses. */
+  onOutcome(scope: TransactionScope, listener: OutcomeListener): void {
+    const outcomes = (this.#outcomes ??= new Set());
+    const called: OutcomeListener = (isKept) => {
+      outcomes.delete(called);
+      listener(isKept);
+    };
+    outcomes.add(called);
+    scope.onOutcome(new WeakRef(called));
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */

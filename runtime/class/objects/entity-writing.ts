@@ -129,7 +129,7 @@ async function forgotten(forgetting: Pending<void>): Promise<void> {
  */
 function undoneWith(scope: TransactionScope, state: EntityState): void {
   const undo = state.keepState();
-  scope.onOutcome((isKept) => {
+  state.onOutcome(scope, (isKept) => {
     if (!isKept) undo();
   });
 }

@@ -1,5 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stateOf } from '../../../runtime/class/objects/entity-state.js';
 import { SaveError } from '../../../runtime/class/objects/failure.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
 import { Gate, isSettled } from '../../support/gate.js';
@@ -124,6 +127,25 @@ describe.each(places)('A transaction of class code, on a database in a %s,', (pl
       expect(await post('after')).toBe(200);
     },
   );
+
+  it('keeps nothing in memory of a saved object that its code does not use any more', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const saved = async (name: string): Promise<WeakRef<object>> => {
+      const company = ds.Company.new({ name });
+      await company.save();
+      return new WeakRef(stateOf(company));
+    };
+    await ds.transaction(async () => {
+      const companies: WeakRef<object>[] = [];
+      for (const name of ['A', 'B', 'C', 'D']) companies.push(await saved(name));
+      await setImmediate();
+      collect();
+      // The machine may still hold the last one.
+      expect(companies.slice(0, 3).map((each) => each.deref())).toEqual(Array(3).fill(undefined));
+    });
+    expect(await names()).toEqual(['A', 'B', 'C', 'D']);
+  });
 
   it('adds nothing to counts that is not committed', async () => {
     await expect(

@@ -94,6 +94,18 @@ describe('A transaction scope', () => {
     expect(told.slice(2)).toEqual(['outer kept', 'part kept']);
   });
 
+  it('reports the outcome of a part with any number of saves', async () => {
+    const scope = new TransactionScope(noted().transaction);
+    const saves = 200_000;
+    let kept = 0;
+    await scope.run((part) => {
+      for (let save = 0; save < saves; save += 1) part.onOutcome((isKept) => (kept += +isKept));
+      return Promise.resolve();
+    });
+    scope.reportOutcome(true);
+    expect(kept).toBe(saves);
+  });
+
   it('ends with the transaction, also for parts that still run', async () => {
     const { transaction, statements } = noted();
     const scope = new TransactionScope(transaction);
