@@ -211,6 +211,8 @@ class KeyCache {
   }
 
   set(name: string, keys: KeyList): void {
+    // Two requests may have read it at once.
+    if (this.#lists.has(name)) return;
     this.#lists.set(name, keys);
     this.#bytes += keys.byteLength;
     for (const [oldest, { byteLength }] of this.#lists) {

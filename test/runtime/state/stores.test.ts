@@ -11,7 +11,7 @@ import { DatabaseLockTable } from '../../../runtime/state/database-lock-table.js
 import { QuotaTable } from '../../../runtime/state/database-rates.js';
 import { DatabaseSessionStore } from '../../../runtime/state/database-session-store.js';
 import { DatabaseEntitySetStore } from '../../../runtime/state/database-set-store.js';
-import type { StateDatabase } from '../../../runtime/dialect/state-database.js';
+import type { StateDatabase, StateStatement } from '../../../runtime/dialect/state-database.js';
 import { newUuid } from '../../../runtime/protocol/uuid.js';
 import { png } from '../../support/media-samples.js';
 import { age, describeState, type SharedState } from './state-databases.js';
@@ -393,6 +393,36 @@ describeState('The state of two servers', (make) => {
       expect(longer?.timeout).toBe(600);
       await age(one.state, 500_000);
       expect(await other.sets.access(first.id, claim)).toBeDefined();
+    });
+
+    it('are read once by each server, also after two requests that read one at the same time', async () => {
+      const reads: string[] = [];
+      const state: StateDatabase = Object.create(other.state, {
+        run: {
+          value: (...all: readonly StateStatement[]) => {
+            reads.push(...all.map(([text]) => text).filter((text) => text.includes('content')));
+            return other.state.run(...all);
+          },
+        },
+      }) as StateDatabase;
+      const keys = keysOf('integer', [1, 2]);
+      const set = { dataclass: 'Part', keys, owner: undefined, timeout: 60, isSorted: false };
+      const claim = { session: undefined, dataclass: 'Part' };
+      const ids = [await one.sets.create(set), await one.sets.create(set)].map(({ id }) => id);
+      // Room for both.
+      const sets = new DatabaseEntitySetStore(
+        state,
+        mostBytes,
+        2 * keys.byteLength,
+        () => undefined,
+      );
+      const access = async (...of: number[]): Promise<unknown> =>
+        Promise.all(of.map(async (at) => sets.access(ids[at] as string, claim)));
+      await access(0, 0, 0);
+      await access(1);
+      reads.length = 0;
+      await access(0, 1);
+      expect(reads).toEqual([]);
     });
 
     it('make room for others: those of guests first, then what was not used for longest', async () => {
