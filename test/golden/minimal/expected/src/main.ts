@@ -19,7 +19,9 @@ await serve((options) => {
   //
   // let timer: NodeJS.Timeout | undefined;
   // app.addHook('onReady', async () => {
-  //   timer = setInterval(() => void app.datastore.Note.all().count(), 60_000);
+  //   timer = setInterval(() => {
+  //     app.datastore.Note.all().count().catch((error: unknown) => app.log.error(error));
+  //   }, 60_000);
   // });
   // app.addHook('onClose', async () => clearInterval(timer));
 
