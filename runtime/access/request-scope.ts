@@ -233,7 +233,7 @@ export class RequestScopes {
 class ScopesOfRequests extends RequestScopes {
   protected override outside(): never {
     throw new Error(
-      'request.ds is used where its request is unknown: outside of the handler of a route, or in a callback that has lost the async context of its request. Use it in the handler, and wrap such a callback with AsyncResource.bind().',
+      'The datastore of a request is used where its request is unknown: request.ds outside of the handler of a route, or this.ds or request.ds in a callback that has lost the async context of its request. Await a promise instead, or wrap such a callback with AsyncResource.bind() of node:async_hooks.',
     );
   }
 }

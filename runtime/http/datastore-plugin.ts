@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
+import type { Session } from '../access/session.js';
 import type { ClassContext } from '../class/objects/context.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
@@ -31,6 +32,7 @@ import { DataclassObject } from '../class/objects/dataclass.js';
 import { Datastore } from '../class/objects/datastore.js';
 import { Entity } from '../class/objects/entity.js';
 import { EntitySelection } from '../class/objects/selection.js';
+import { Turns } from '../class/objects/turns.js';
 import type { EntityTypes } from '../class/objects/types.js';
 
 declare module 'fastify' {
@@ -69,6 +71,8 @@ export const datastore = fastifyPlugin(
 
 interface ServedData extends ClassData {
   readonly models: ServedModels;
+  /** The datastore of code outside of requests. */
+  readonly ofServer: object;
 }
 
 function openServices(app: FastifyInstance): Services {
@@ -87,41 +91,40 @@ function openServices(app: FastifyInstance): Services {
     return servedModels({ ...parts, ...hooks, setDefinitions }, whole, definitions, permissions);
   };
   const registry = once(() => code?.registry ?? plainClasses(definitions));
+  const turns = new Turns();
+  // Code of requests gets objects of its own, which are refused where the request is unknown.
   const opened = once(() =>
-    openHost(app, registry(), scopes, (host): ServedData => {
-      const { dataclasses } = whole;
-      const hooks =
-        code?.hooksOf(host, { ...parts, database, dataclasses }) ?? plainHooks(database, scopes);
-      const models = modelsOn(hooks);
-      return {
-        models,
-        model: models.whole.context,
-        executor: hooks.executor,
-        lifecycle: hooks.lifecycle,
-        restrictions: hooks.restrictions,
-        visibleTo: permissions && ((session) => models.visibleTo(session).context),
-      };
+    openHost(app, registry(), scopes.ofRequests(), turns, (host): ServedData => {
+      const lifecycle = code?.lifecycleOf(host);
+      const server = openHost(app, registry(), scopes, turns, (own) => {
+        const { dataclasses } = whole;
+        const hooks =
+          code?.hooksOf(own, { ...parts, database, dataclasses }) ?? plainHooks(database, scopes);
+        const models = modelsOn({ ...hooks, lifecycle });
+        return {
+          models,
+          model: models.whole.context,
+          executor: hooks.executor,
+          lifecycle: hooks.lifecycle,
+          restrictions: hooks.restrictions,
+          visibleTo: permissions && ((session: Session) => models.visibleTo(session).context),
+        };
+      });
+      return { ...server.data, lifecycle, ofServer: server.datastore };
     }),
   );
-  const requestDatastore = once(() => {
-    const { data } = opened();
-    const ofRequests = scopes.ofRequests();
-    return openHost(app, registry(), ofRequests, (host) => ({
-      ...data,
-      lifecycle: code?.lifecycleOf(host),
-    })).datastore;
-  });
+  const requestDatastore = (): object => opened().datastore;
   const services = { isLimited: permissions !== undefined, media, requestDatastore };
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
-    app.decorate('datastore', { getter: () => opened().datastore });
+    app.decorate('datastore', { getter: () => opened().data.ofServer });
     const models = modelsOn({ ...noHooks, database });
     // Its writes learn from their scope who makes them.
     const runsIn = audit === undefined ? noCodeRuns : { ...noCodeRuns, writes: true };
     return { ...services, models, runsIn, classes: undefined };
   }
   const host = opened();
-  app.decorate('datastore', host.datastore);
+  app.decorate('datastore', host.data.ofServer);
   const classes = { host, registry: code.registry };
   return { ...services, models: host.data.models, runsIn: code.runsIn, classes };
 }
@@ -154,11 +157,12 @@ function sharedParts(
   };
 }
 
-/** Makes the objects of class code. */
+/** @param turns of `ds.exclusive` */
 function openHost<Data extends ClassData>(
   app: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
+  turns: Turns,
   dataOf: (host: ClassContext) => Data,
 ): ClassHost<Data> {
   const { setup, stores } = app;
@@ -166,7 +170,10 @@ function openHost<Data extends ClassData>(
     setup.log.error({ err });
   };
   const state = stores.state?.database;
-  const host = new ClassHost({ registry, scopes, locks: stores.locks, state, logFailure }, dataOf);
+  const host = new ClassHost(
+    { registry, scopes, turns, locks: stores.locks, state, logFailure },
+    dataOf,
+  );
   setup.closeAtEnd(() => host.afterCommit.end());
   if (app.hasPlugin('drs-jobs')) {
     Object.defineProperty(host.datastore, 'enqueue', { value: app.jobs.enqueueOf(host) });

@@ -1,6 +1,6 @@
 import type { RequestScopes } from '../../access/request-scope.js';
 import type { StateDatabase } from '../../dialect/state-database.js';
-import { Turns } from './turns.js';
+import type { Turns } from './turns.js';
 
 /** @param signal aborts if the lock is lost: others may begin then */
 export type ExclusiveWork<R> = (signal: AbortSignal) => R | Promise<R>;
@@ -10,12 +10,11 @@ export type ExclusiveWork<R> = (signal: AbortSignal) => R | Promise<R>;
  * turns, and the first of them asks the database.
  */
 export class ExclusiveWorks {
-  readonly #turns = new Turns();
-
   /** @param state none if this process is the only server */
   constructor(
     private readonly scopes: RequestScopes,
     private readonly state: StateDatabase | undefined,
+    private readonly turns: Turns,
   ) {}
 
   /** @returns `undefined` if others run such work, and this one does not wait */
@@ -29,9 +28,9 @@ export class ExclusiveWorks {
     if (exclusive?.has(name) === true) {
       throw new Error(`The work ${JSON.stringify(name)} of ds.exclusive would wait for itself.`);
     }
-    if (this.#turns.isTaken(name) && !isWaiting) return Promise.resolve(undefined);
+    if (this.turns.isTaken(name) && !isWaiting) return Promise.resolve(undefined);
     const names = new Set([...(exclusive ?? []), name]);
-    return this.#turns.run(name, () =>
+    return this.turns.run(name, () =>
       this.#taken(name, isWaiting, (signal) =>
         this.scopes.with({ exclusive: names }, () => work(signal)),
       ),

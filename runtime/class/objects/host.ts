@@ -19,12 +19,14 @@ import { EntityState } from './entity-state.js';
 import { EntityWriting } from './entity-writing.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
 import type { SelectionState } from './selection.js';
+import type { Turns } from './turns.js';
 import type { EntityObject } from './types.js';
 
 /** What the classes of a server are made from. */
 interface ClassParts {
   readonly registry: ClassRegistry;
   readonly scopes: RequestScopes;
+  readonly turns: Turns;
   readonly locks: LockTable;
   /** Undefined if this process is the only server. */
   readonly state: StateDatabase | undefined;
@@ -61,13 +63,13 @@ export class ClassHost<Data extends ClassData = ClassData> implements ClassConte
 
   /** @param dataOf makes what class code reads and writes, which calls class code in turn */
   constructor(
-    { registry, scopes, locks, state, logFailure }: ClassParts,
+    { registry, scopes, turns, locks, state, logFailure }: ClassParts,
     dataOf: (host: ClassContext) => Data,
   ) {
     this.scopes = scopes;
     this.locks = locks;
     this.afterCommit = new AfterCommit(scopes, logFailure);
-    this.exclusive = new ExclusiveWorks(scopes, state);
+    this.exclusive = new ExclusiveWorks(scopes, state, turns);
     this.#classes = registry.dataclasses;
     this.data = dataOf(this);
     const datastore = new registry.datastore(this);

@@ -221,6 +221,46 @@ describe('Class code reads', () => {
   });
 });
 
+describe('Class code that has lost its async context', () => {
+  const uses: Readonly<Record<string, (ds: Dataclasses, person: Person) => unknown>> = {
+    'reads a dataclass': (ds) => ds.Person.all().count(),
+    'reads an entity': (ds) => ds.Person.get(1),
+    'reads a property': (_ds, person) => person.pay,
+    'follows a relation': (_ds, person) => person.firm.get(),
+    'makes an object': (_ds, person) => person.toObject(),
+    'reloads an entity': (_ds, person) => person.reload(),
+    'saves an entity': (_ds, person) => {
+      person.name = 'Eve';
+      return person.save();
+    },
+    'creates an entity': (ds) => ds.Log.new({ text: 'x' }).save(),
+    'deletes an entity': (_ds, person) => person.drop(),
+    'deletes a selection': (ds) => ds.Person.all().drop(),
+    'begins a transaction': (ds) => ds.transaction(() => Promise.resolve()),
+    'asks for the session': (ds) => ds.session.userName,
+  };
+  it.each(Object.keys(uses))('is refused: it %s', async (name) => {
+    const lost: (() => void)[] = [];
+    const answer = done(boss, async (ds) => {
+      const person = await ds.Person.get(2);
+      return new Promise((resolve, reject) => {
+        lost.push(() => {
+          Promise.resolve()
+            .then(() => uses[name]?.(ds, person))
+            .then(resolve, (error: unknown) => {
+              if (error instanceof Error && error.message.includes('request is unknown'))
+                resolve('refused');
+              else reject(error as Error);
+            });
+        });
+      });
+    });
+    await expect.poll(() => lost.length).toBe(1);
+    for (const each of lost) each();
+    expect(await answer).toBe('refused');
+  });
+});
+
 it('An argument reveals nothing about entities that its caller may not read', async () => {
   for (const firmID of [1, 99]) {
     const person = { __DATACLASS: 'Person', __ENTITY: true, __KEY: 2, firmID };

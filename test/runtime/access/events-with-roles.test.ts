@@ -30,6 +30,17 @@ import { OrderEntityBase } from '../generated/api.js';
 export class OrderEntity extends OrderEntityBase {
   async saving(): Promise<void> {
     this.log = (this.log ?? '') + 's';
+    if (this.text === 'lost') {
+      const lost = Reflect.get(globalThis, Symbol.for('drs test lost')) as (() => void)[];
+      this.text = await new Promise<string>((resolve) => {
+        lost.push(() => {
+          Promise.resolve()
+            .then(() => this.ds.Order.all().count())
+            .then(String, (error: unknown) => (error as Error).message)
+            .then(resolve, resolve);
+        });
+      });
+    }
     if (this.text === 'denied') this.total = 0;
     else await this.session.promote('boss', () => { this.total = (this.total ?? 0) + 1; });
   }
@@ -78,6 +89,15 @@ it('A value that a client may not write is refused before events run; promoted e
   expect(whole.json(), whole.body).toMatchObject({ text: 'coffee', total: 2 });
   const bosses = await boss.post(url, { text: 'gold', total: 100 });
   expect(bosses.json(), bosses.body).toMatchObject({ total: 101 });
+});
+
+it('An event that has lost its async context is refused', async () => {
+  const lost: (() => void)[] = [];
+  Reflect.set(globalThis, Symbol.for('drs test lost'), lost);
+  const answer = boss.post('/rest/Order?$method=update', { text: 'lost' });
+  await expect.poll(() => lost.length).toBe(1);
+  for (const each of lost) each();
+  expect((await answer).body).toContain('request is unknown');
 });
 
 it('An entity that may not lose a value cannot be deleted', async () => {

@@ -250,7 +250,7 @@ describe('A route of the user', () => {
         ),
       );
     });
-    const refused = 'request.ds is used where its request is unknown';
+    const refused = 'is used where its request is unknown';
     expect((await hr.get('/lost')).body).toContain(refused);
     expect((await hr.get('/lost-selection')).body).toContain(refused);
     expect((await hr.get('/lost-transaction')).body).toContain(refused);
