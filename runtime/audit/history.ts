@@ -81,7 +81,6 @@ const columns = [
   'key',
   'kind',
   'user',
-  'privileges',
   'request',
   'before',
   'after',
@@ -245,13 +244,12 @@ export class History {
           .map((each) => [each.name, this.#value(each, recorded[each.column] ?? null)]),
       );
     };
-    return rows.map(([position, time, key, kind, user, privileges, request, before, after]) => ({
+    return rows.map(([position, time, key, kind, user, request, before, after]) => ({
       position,
       time,
       key: this.dataclass.key.type === 'number' ? String(Number(key)) : key,
       kind,
       user,
-      privileges: typeof privileges === 'string' ? (JSON.parse(privileges) as unknown) : null,
       request,
       before: values(before),
       after: values(after),

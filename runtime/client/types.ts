@@ -371,7 +371,6 @@ export interface HistoryEntry {
   readonly key: string;
   readonly kind: 'created' | 'changed' | 'deleted';
   readonly user: string | null;
-  readonly privileges: readonly string[] | null;
   /** The ID of the request. */
   readonly request: string | null;
   /** The former values of the attributes that differ, in the form of JSON; absent for a new entity. */
