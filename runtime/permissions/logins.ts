@@ -20,6 +20,8 @@ const mostAtOnce = 32;
  */
 export class Logins implements LoginAttempts {
   #running = 0;
+  /** Attempts that run, and count as failed until they end. */
+  readonly #counted = new Map<Attempt, Promise<unknown>>();
 
   constructor(
     private readonly module: Pick<LoginModule, 'login'>,
@@ -31,18 +33,40 @@ export class Logins implements LoginAttempts {
     if (user === '' || password === '') return undefined;
     if (user.length > longestCredential || password.length > longestCredential) return undefined;
     const attempt = { user: foldName(user), address: network(address) };
-    if (this.#running >= mostAtOnce) throw tooMany(1);
+    if (this.#running >= mostAtOnce) throw tooMany('run at once', 1);
     this.#running += 1;
     try {
-      const wait = await this.failures.begin(attempt);
-      if (wait > 0) throw tooMany(wait);
-      const granted = await this.#granted(user, password, attempt);
-      if (granted === undefined) return undefined;
-      await this.failures.succeeded(attempt);
-      return granted;
+      return await this.#allowed(attempt, () => this.#run(user, password, attempt));
     } finally {
       this.#running -= 1;
     }
+  }
+
+  /** Runs an attempt when it has not to wait any more because of others that run: they may succeed. */
+  async #allowed<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const wait = await this.failures.begin(attempt);
+      if (wait === 0) {
+        const running = work();
+        this.#counted.set(attempt, running);
+        try {
+          return await running;
+        } finally {
+          this.#counted.delete(attempt);
+        }
+      }
+      const others = [...this.#counted].filter(
+        ([{ user, address }]) => user === attempt.user || address === attempt.address,
+      );
+      if (others.length === 0) throw tooMany('have failed', wait);
+      await Promise.race(others.map(([, running]) => running)).catch(() => undefined);
+    }
+  }
+
+  async #run(user: string, password: string, attempt: Attempt): Promise<Grant | undefined> {
+    const granted = await this.#granted(user, password, attempt);
+    if (granted !== undefined) await this.failures.succeeded(attempt);
+    return granted;
   }
 
   async #granted(user: string, password: string, attempt: Attempt): Promise<Grant | undefined> {
@@ -74,8 +98,8 @@ function isOfSystem(error: unknown): boolean {
   return isSystemCode || isCut || isOfSystem(error.cause);
 }
 
-function tooMany(seconds: number): RequestError {
-  const message = `Too many logins have failed. Try again in ${seconds} s.`;
+function tooMany(what: 'have failed' | 'run at once', seconds: number): RequestError {
+  const message = `Too many logins ${what}. Try again in ${seconds} s.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], {
     'retry-after': String(seconds),
   });

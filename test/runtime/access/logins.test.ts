@@ -79,6 +79,20 @@ describe('Failed logins', () => {
     expect(asked).toBe(6);
   });
 
+  it('are not those that are correct and arrive at the same time', async () => {
+    const server = await sessionServer();
+    const login = '/rest/$directory/login';
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => new Client(server.app).post(login, ['mia', 'right'])),
+    );
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 200));
+    await server.app.close();
+    const users = Array.from({ length: 30 }, (_, i) =>
+      logins.grantOf(`user ${i}`, 'right', address),
+    );
+    expect(await Promise.all(users)).toHaveLength(30);
+  });
+
   it('are forgotten after an hour, and until then the password is not checked', async () => {
     for (let i = 0; i < 6; i += 1) await fail('mia', `192.0.2.${i}`);
     const before = asked;
