@@ -69,6 +69,7 @@ export interface ServerSetup {
 
 /** What a server writes about itself. */
 interface ServerLog extends LoadLog, ErrorLog {
+  debug(what: object, message?: string): void;
   info(message: string): void;
   warn(message: string): void;
   warn(what: object, message?: string): void;

@@ -22,9 +22,9 @@ interface PermissionsOptions {
 /** Makes `app.permissions`: who may log in, and what sessions may see and do. */
 export const permissions = fastifyPlugin<PermissionsOptions>(
   async (app, options) => {
-    const { settings, environment, options: given } = app.setup;
+    const { settings, environment, options: given, log } = app.setup;
     const login = given.login ?? options.login;
-    const tokens = await Tokens.open(tokenSettings(environment), login);
+    const tokens = await Tokens.open(tokenSettings(environment), login, log);
     // The environment says where users are stored. Code that names a database, as tests do, may
     // have no users there.
     const users = given.databaseUrl === undefined && given.login === undefined ? login : undefined;

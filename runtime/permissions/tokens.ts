@@ -1,5 +1,5 @@
 import { createPublicKey, createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { protocolError, RequestError } from '../protocol/errors.js';
+import { protocolError, refuseBusy, RequestError } from '../protocol/errors.js';
 import type {
   BearerTokens,
   LoginModule,
@@ -8,16 +8,29 @@ import type {
   TokenSettings,
 } from '../access/login-module.js';
 
-type TokenKey = KeyObject | ((...parts: never[]) => unknown);
+type KeySet = (header: object, token: object) => Promise<unknown>;
+
+/** The keys of an address, which are fetched when they are needed, and again when they are old. */
+interface RemoteKeys extends KeySet {
+  /** The keys that were fetched last; `undefined` before. */
+  jwks(): object | undefined;
+}
+
+/** The log of a server, which names the reasons of refusals. */
+export interface TokenLog {
+  debug(what: object, message: string): void;
+  warn(what: object, message: string): void;
+}
 
 /** The part of the package jose that is used. */
 interface Jose {
   jwtVerify(
     token: string,
-    key: TokenKey,
+    key: KeyObject | KeySet,
     options: object,
   ): Promise<{ readonly payload: TokenClaims & { readonly exp?: number } }>;
-  createRemoteJWKSet(url: URL): TokenKey;
+  createRemoteJWKSet(url: URL): RemoteKeys;
+  createLocalJWKSet(keys: object): KeySet;
 }
 
 /** The name of the package, in a variable: so servers without users compile without it. */
@@ -25,6 +38,10 @@ const packageName = 'jose';
 /** Longer tokens are refused unverified. */
 const longestToken = 8192;
 const shortestSecret = 32;
+/** Seconds by which the clock of the identity provider may differ. */
+const tolerance = 30;
+/** Seconds after which keys that could not be fetched are fetched again. */
+const retryAfter = 5;
 
 const symmetric = ['HS256', 'HS384', 'HS512'];
 const asymmetric = [
@@ -46,23 +63,24 @@ const asymmetric = [
  */
 export class Tokens implements BearerTokens {
   readonly #jose: Jose;
-  readonly #key: TokenKey;
+  readonly #key: KeyObject | KeySet;
   readonly #options: object;
 
   private constructor(
     jose: Jose,
     settings: TokenSettings,
     private readonly loginWithToken: NonNullable<LoginModule['loginWithToken']>,
+    private readonly log: TokenLog,
   ) {
     const { key, keysUrl, issuer, audience } = settings;
     const known = key === '' ? undefined : keyOf(key);
     this.#jose = jose;
-    this.#key = known ?? jose.createRemoteJWKSet(new URL(keysUrl));
+    this.#key = known ?? lastingKeys(jose, new URL(keysUrl), log);
     this.#options = {
       // A public key must never be taken for a secret.
       algorithms: known?.type === 'secret' ? symmetric : asymmetric,
       requiredClaims: ['exp'],
-      clockTolerance: 5,
+      clockTolerance: tolerance,
       ...(issuer === '' ? {} : { issuer }),
       ...(audience === '' ? {} : { audience }),
     };
@@ -75,6 +93,7 @@ export class Tokens implements BearerTokens {
   static async open(
     settings: TokenSettings,
     login: LoginModule | undefined,
+    log: TokenLog,
   ): Promise<Tokens | undefined> {
     if (settings.key === '' && settings.keysUrl === '') return undefined;
     const { loginWithToken } = login ?? {};
@@ -89,7 +108,7 @@ export class Tokens implements BearerTokens {
     if (settings.key === '' && !URL.canParse(settings.keysUrl)) {
       throw new Error('TOKEN_KEYS_URL is no address.');
     }
-    return new Tokens(await loadJose(), settings, loginWithToken);
+    return new Tokens(await loadJose(), settings, loginWithToken, log);
   }
 
   of(authorization: string | undefined): string | undefined {
@@ -107,17 +126,61 @@ export class Tokens implements BearerTokens {
     const { exp, ...claims } = await this.#verified(token);
     const login = await this.loginWithToken({ exp, ...claims });
     if (!login) throw refusedToken('The bearer token stands for nobody here.');
-    return { login, expires: exp ?? 0 };
+    return { login, expires: (exp ?? 0) + tolerance };
   }
 
   async #verified(token: string): Promise<TokenClaims & { readonly exp?: number }> {
     try {
       return (await this.#jose.jwtVerify(token, this.#key, this.#options)).payload;
-    } catch {
+    } catch (error) {
+      if (error instanceof RequestError) throw error;
       // The reason is not sent: it would help those who forge tokens.
+      this.log.debug({ err: error }, 'A bearer token is refused');
       throw refusedToken('The bearer token is not valid, or has expired.');
     }
   }
+}
+
+/** Errors of a token whose keys were looked for in a set that was read. */
+const ofToken: ReadonlySet<unknown> = new Set([
+  'ERR_JWKS_NO_MATCHING_KEY',
+  'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
+  'ERR_JOSE_NOT_SUPPORTED',
+]);
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/**
+ * The keys of an address. While it cannot be reached, those that were fetched last are used.
+ * @returns a set that throws RequestError 503 if the key of a token is not among them
+ */
+function lastingKeys(jose: Jose, url: URL, log: TokenLog): KeySet {
+  const remote = jose.createRemoteJWKSet(url);
+  let [isReached, retryAt] = [true, 0];
+  const known: KeySet = async (header, token) => {
+    const keys = remote.jwks();
+    try {
+      if (keys !== undefined) return await jose.createLocalJWKSet(keys)(header, token);
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_JWKS_NO_MATCHING_KEY') throw error;
+    }
+    throw refuseBusy('The keys of bearer tokens cannot be fetched now.', retryAfter);
+  };
+  return async (header, token) => {
+    if (performance.now() < retryAt) return known(header, token);
+    try {
+      const key = await remote(header, token);
+      [isReached, retryAt] = [true, 0];
+      return key;
+    } catch (error) {
+      if (ofToken.has(codeOf(error))) throw error;
+      if (isReached) log.warn({ err: error }, 'The keys of TOKEN_KEYS_URL cannot be fetched');
+      [isReached, retryAt] = [false, performance.now() + retryAfter * 1000];
+      return known(header, token);
+    }
+  };
 }
 
 function keyOf(text: string): KeyObject {

@@ -65,18 +65,11 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
   });
-  app.setErrorHandler(
-    errorHandler(
-      errorReporter({
-        error: (what) => {
-          logged.push(inspect(what));
-        },
-        warn: (what) => {
-          logged.push(inspect(what));
-        },
-      }),
-    ),
-  );
+  const write = (what: unknown, message = ''): void => {
+    logged.push(`${message} ${inspect(what)}`.trim());
+  };
+  const log = { error: write, warn: write, debug: write };
+  app.setErrorHandler(errorHandler(errorReporter(log)));
   const users = ['mia', 'bob'];
   const stores = {
     clock,
@@ -111,6 +104,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         login: () => null,
         loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
       },
+      log,
     ),
     scopes,
   });

@@ -90,7 +90,7 @@ describe('A bearer token', () => {
     const bearer = await token({ exp: Math.floor(now) + 30 }).sign(bytes);
     server.clock.freeze(Date.now() - server.clock.now());
     expect(await userOf(bearer)).toBe('mia');
-    server.clock.advance(40_000);
+    server.clock.advance(61_000);
     expect(server.ended.length).toBe(1);
   });
 
@@ -157,6 +157,60 @@ describe('A bearer token', () => {
     keys.close();
   });
 
+  it('is accepted 30 seconds after its end and before its beginning: clocks differ', async () => {
+    await start({ key: secret });
+    const now = Math.floor(Date.now() / 1000);
+    expect(await userOf(await token({ exp: now - 20 }).sign(bytes))).toBe('mia');
+    expect(await userOf(await token({ nbf: now + 20, iat: now + 20 }).sign(bytes))).toBe('mia');
+    expect(server.logged).toEqual([]);
+    expect(await userOf(await token({ exp: now - 40 }).sign(bytes))).toBe(401);
+    expect(server.logged).toEqual([
+      expect.stringMatching(/A bearer token is refused.+"exp" claim timestamp check failed/s),
+    ]);
+  });
+
+  it('is verified with known keys while the key set cannot be reached, and without any answered with 503', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
+    let [isDown, fetched] = [true, 0];
+    const keys = createServer((_request, response) => {
+      fetched += 1;
+      if (isDown) response.statusCode = 500;
+      response.end(JSON.stringify({ keys: [jwk] }));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => keys.once('listening', resolve));
+    const { port } = keys.address() as AddressInfo;
+    await start({ keysUrl: `http://127.0.0.1:${port}/keys` });
+    const signed = (jti: string, kid = 'one'): Promise<string> =>
+      new SignJWT({ sub: 'mia', jti })
+        .setExpirationTime('1h')
+        .setProtectedHeader({ alg: 'ES256', kid })
+        .sign(privateKey);
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    try {
+      for (const jti of ['1', '2']) {
+        const { statusCode, headers } = await ask(await signed(jti));
+        expect([statusCode, headers['retry-after']]).toEqual([503, '5']);
+      }
+      expect([fetched, server.logged.length]).toEqual([1, 1]);
+      expect(server.logged[0]).toContain('The keys of TOKEN_KEYS_URL cannot be fetched');
+      isDown = false;
+      vi.advanceTimersByTime(5_000);
+      expect(await userOf(await signed('1'))).toBe('mia');
+      isDown = true;
+      vi.advanceTimersByTime(20 * 60_000);
+      expect(await userOf(await signed('3'))).toBe('mia');
+      expect([fetched, server.logged.length]).toEqual([3, 2]);
+      expect(await userOf(await signed('4', 'two'))).toBe(503);
+      isDown = false;
+      vi.advanceTimersByTime(5_000);
+      expect(await userOf(await signed('4', 'two'))).toBe(401);
+    } finally {
+      vi.useRealTimers();
+      keys.close();
+    }
+  });
+
   it('has no effect if no keys are configured', async () => {
     await start({});
     expect(await userOf(await token().sign(bytes))).toBeUndefined();
@@ -171,10 +225,12 @@ it.each<readonly [Partial<TokenSettings>, RegExp]>([
 ])('Keys that are invalid stop the start: %j', async (given, message) => {
   await start({});
   const login = { login: () => null, loginWithToken: () => null };
-  await expect(Tokens.open({ ...nothing, ...given }, login)).rejects.toThrow(message);
-  await expect(Tokens.open({ ...nothing, ...given }, { login: () => null })).rejects.toThrow(
-    /loginWithToken/,
+  await expect(Tokens.open({ ...nothing, ...given }, login, server.app.log)).rejects.toThrow(
+    message,
   );
+  await expect(
+    Tokens.open({ ...nothing, ...given }, { login: () => null }, server.app.log),
+  ).rejects.toThrow(/loginWithToken/);
 });
 
 function unsigned(header: object): string {
