@@ -7,7 +7,15 @@ import { ImportStop } from '../import/messages.js';
 import type { Draft } from '../import/render.js';
 import { draftOf } from './plan.js';
 import type { Identity } from '../import/source-model.js';
-import { csvRecords, jsonRecords, type Records, sqlRecords, SqlBytes, SqlFile } from './records.js';
+import {
+  CommaNumber,
+  csvRecords,
+  jsonRecords,
+  type Records,
+  sqlRecords,
+  SqlBytes,
+  SqlFile,
+} from './records.js';
 import {
   mostBytes,
   type Place,
@@ -177,6 +185,10 @@ class FileRows implements RowSource {
   async #value(table: Identity, value: unknown, { type }: ReadColumn): Promise<unknown> {
     if (value instanceof SqlFile) return this.#file(table, value.path, type);
     if (value instanceof SqlBytes) return value.bytes;
+    if (value instanceof CommaNumber) {
+      const isDecimal = type === 'number' || type === 'decimal';
+      return isDecimal ? value.text.trim().replace(',', '.') : value.text;
+    }
     if (type === 'image' || type === 'blob') {
       if (typeof value === 'string') return value === '' ? null : this.#file(table, value, type);
       return bytesOf(value);

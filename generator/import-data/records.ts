@@ -1,5 +1,10 @@
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import {
+  hasDecimalComma,
+  separatorName,
+  separatorOf,
+} from '../../runtime/protocol/csv-separator.js';
 
 // Records of files that may be larger than memory, one after the other.
 
@@ -74,7 +79,12 @@ function recordOf(text: string, fail: Fail): ReadonlyMap<string, unknown> {
 export async function* csvRecords(chunks: AsyncIterable<string>, fail: Fail): Records {
   let names: readonly string[] | undefined;
   let record = 0;
-  for await (const fields of csvLines(chunks, fail)) {
+  const text = chunks[Symbol.asyncIterator]();
+  const first = await text.next();
+  const head = first.done === true ? '' : first.value;
+  const separator = separatorOf(head);
+  const rest = { [Symbol.asyncIterator]: () => text };
+  for await (const fields of csvLines(whole(head, rest), separator, fail)) {
     record += 1;
     if (names === undefined) {
       names = fields.map((each) => each ?? '');
@@ -85,31 +95,33 @@ export async function* csvRecords(chunks: AsyncIterable<string>, fail: Fail): Re
     }
     if (fields.length !== names.length) {
       fail(
-        `record ${String(record)} has ${String(fields.length)} fields, and the first line ${String(names.length)}`,
+        `record ${String(record)} has ${String(fields.length)} fields separated by ${separatorName(separator)}, and the first line ${String(names.length)}`,
       );
     }
-    yield new Map(names.map((name, at) => [name, fields[at]]));
+    const values = fields.map((each) =>
+      each !== null && hasDecimalComma(each, separator) ? new CommaNumber(each) : each,
+    );
+    yield new Map(names.map((name, at) => [name, values[at]]));
   }
 }
 
 type CsvLine = readonly (string | null)[];
 
-async function* csvLines(chunks: AsyncIterable<string>, fail: Fail): AsyncGenerator<CsvLine, void> {
-  const text = chunks[Symbol.asyncIterator]();
-  const first = await text.next();
-  const head = first.done === true ? '' : first.value;
+async function* csvLines(
+  chunks: AsyncIterable<string>,
+  delimiter: string,
+  fail: Fail,
+): AsyncGenerator<CsvLine, void> {
   const parser = parse({
-    // Some programs separate by semicolons or tabs.
-    delimiter: /[,;\t]/.exec(head.replaceAll(/"(?:[^"]|"")*"/g, ''))?.[0] ?? ',',
+    delimiter,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: longestRecord,
     cast: (field, { quoting }) => (field === '' && !quoting ? null : field),
   });
-  const rest = { [Symbol.asyncIterator]: () => text };
   // The iteration below gets the errors of both.
-  pipeline(whole(head, rest), parser, () => undefined);
+  pipeline(chunks, parser, () => undefined);
   try {
     yield* parser as AsyncIterable<CsvLine>;
   } catch (error) {
@@ -129,6 +141,11 @@ const csvReasons: Readonly<Partial<Record<string, string>>> = {
   CSV_INVALID_CLOSING_QUOTE: 'a quote stands within a field that begins with one',
   CSV_MAX_RECORD_SIZE: 'a record has more than 512 MiB',
 };
+
+/** A number with a decimal comma, or a text that looks like one. */
+export class CommaNumber {
+  constructor(readonly text: string) {}
+}
 
 /** Bytes that an SQL export writes as `X'…'`. */
 export class SqlBytes {

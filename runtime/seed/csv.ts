@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream';
 import type { CsvError as ParserError } from 'csv-parse';
+import { hasFirstLine, separatorOf } from '../protocol/csv-separator.js';
 
 /** A text that is not CSV, or larger than a row may be. */
 export class CsvError extends Error {
@@ -16,12 +17,16 @@ interface CsvRecord {
   /** The line on which it begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
+  readonly separator: ReturnType<typeof separatorOf>;
 }
 
 const mebibytes = 16;
 
+/** Longer first lines have no other separator than commas. */
+const longestHead = 1024 * 1024;
+
 /**
- * The records of a text in CSV (RFC 4180). Lines end with LF, CRLF or CR; empty lines are ignored.
+ * The records of a text in CSV (RFC 4180), with the separator of the first line. Lines end with LF, CRLF or CR; empty lines are ignored.
  * @param text the parts of the text, cut anywhere
  * @throws CsvError
  */
@@ -31,7 +36,16 @@ export async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<C
   // The parser counts a CRLF in quotes as two lines.
   let line = 1;
   const lines: number[] = [];
+  const parts = text[Symbol.asyncIterator]();
+  let head = '';
+  while (head.length < longestHead && !hasFirstLine(head)) {
+    const part = await parts.next();
+    if (part.done === true) break;
+    head += part.value;
+  }
+  const separator = separatorOf(head);
   const parser = csv.parse({
+    delimiter: separator,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -43,15 +57,20 @@ export async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<C
     },
   });
   // The iteration below gets the errors of both.
-  pipeline(text, parser, () => undefined);
+  pipeline(behind(head, parts), parser, () => undefined);
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
-      yield { line: lines.shift() ?? line, cells };
+      yield { line: lines.shift() ?? line, cells, separator };
     }
   } catch (error) {
     if (!(error instanceof csv.CsvError)) throw error;
     throw new CsvError(line + parser.info.empty_lines, reasonOf(error));
   }
+}
+
+async function* behind(head: string, parts: AsyncIterator<string>): AsyncGenerator<string> {
+  yield head;
+  yield* { [Symbol.asyncIterator]: () => parts };
 }
 
 function lineEnds(cell: string): number {

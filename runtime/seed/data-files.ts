@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageType } from '../protocol/storage-type.js';
+import { hasDecimalComma, separatorName } from '../protocol/csv-separator.js';
 import { stringEnd, withRounded } from '../protocol/json-problem.js';
 import { nearestName } from '../protocol/names.js';
 import { CsvError, csvRecords } from './csv.js';
@@ -237,7 +238,7 @@ async function csvSource(file: string, dataclasses: Dataclasses): Promise<DataSo
 
 async function* csvRows(file: string, dataclass: Dataclass): AsyncGenerator<SeedRow> {
   let columns: readonly Column[] | undefined;
-  for await (const { line, cells } of recordsOf(file)) {
+  for await (const { line, cells, separator } of recordsOf(file)) {
     if (columns === undefined) {
       columns = columnsOf(file, dataclass, cells);
       continue;
@@ -245,12 +246,15 @@ async function* csvRows(file: string, dataclass: Dataclass): AsyncGenerator<Seed
     const place = { dataclass, file, line };
     if (cells.length === columns.length) {
       const values = columns.map(({ name, by, type }, index): [string, unknown] => {
-        const value = cellValue(cells[index] ?? '', type);
+        const cell = cells[index] ?? '';
+        const isComma = isDecimal(type) && hasDecimalComma(cell, separator);
+        const value = cellValue(isComma ? cell.replace(',', '.') : cell, type);
         return [name, by === undefined || value === null ? value : { [by]: value }];
       });
       yield { ...place, values: Object.fromEntries(values) };
     } else {
-      const problem = `the first line has ${columns.length} cells, and this one has ${cells.length}.`;
+      const words = `cells separated by ${separatorName(separator)}`;
+      const problem = `the first line has ${columns.length} ${words}, and this one has ${cells.length}.`;
       yield { ...place, values: {}, problem };
     }
   }
@@ -300,8 +304,9 @@ function columnsOf(
   });
   if (problems.length === 0) return columns.filter((each) => typeof each !== 'string');
   const [only = ''] = names;
-  const isOther = names.length === 1 && /[;\t]/.test(only);
-  throw wrong(`${file}:1`, isOther ? 'the cells must be separated by commas.' : problems.join(' '));
+  const isOther = names.length === 1 && only.includes('|');
+  const forms = 'the cells must be separated by commas, semicolons or tabs, and not by "|".';
+  throw wrong(`${file}:1`, isOther ? forms : problems.join(' '));
 }
 
 /** The sentence about a name that is no attribute. */
@@ -309,6 +314,10 @@ export function unknownName(dataclass: Dataclass, written: string): string {
   const near = nearestName(written, [...dataclass.allAttributes.keys()]);
   const hint = near === undefined ? '' : ` Did you mean ${near}?`;
   return `${dataclass.name} has no attribute ${JSON.stringify(written)}.${hint}`;
+}
+
+function isDecimal(type: StorageType): boolean {
+  return type === 'number' || type === 'decimal';
 }
 
 /** A cell in JSON form. What is no value of the type stays a text, and is refused as one. */

@@ -177,6 +177,38 @@ describeDatabases('npm run seed', (databases) => {
   });
 
   itOnOne(databases)(
+    'reads CSV of a spreadsheet, with semicolons or tabs and decimal commas, and no comma of thousands',
+    async () => {
+      put({
+        'Client.csv': '\ufeffcode;price;label\r\na;12,50;1,5\r\n"b;c";-1;"d,e"\r\n',
+        't/Client.csv': 'code\tprice\tlabel\nt\t0,5\tx,y;z\n',
+      });
+      const stored = await seed(database.url, 'Client.csv', 't/Client.csv');
+      expect(stored).toEqual({ code: 0, out: 'Client: 3 created\n', err: '' });
+      // As a part of another price, because SQLite counts hundredths.
+      const part = '"price" * -100 / (select "price" from "Client" where "code" = \'b;c\')';
+      const clients = `select "code", ${part}, "label" from "Client" order by "code"`;
+      const found = await databases.run(database.url, clients);
+      expect(found.map(([code, price, label]) => [code, Number(price), label])).toEqual([
+        ['a', 1250, '1,5'],
+        ['b;c', -100, 'd,e'],
+        ['t', 50, 'x,y;z'],
+      ]);
+      put({
+        'c/Client.csv': 'code,price\nu,"1,250"\n',
+        's/Client.csv': 'code;price\nu;1.250,50\nv\n',
+      });
+      const { code, err } = await seed(database.url, 'c/Client.csv', 's/Client.csv');
+      expect(code).toBe(1);
+      expect(err).toContain('c/Client.csv:2: price must be ');
+      expect(err).toContain('s/Client.csv:2: price must be ');
+      expect(err).toContain(
+        's/Client.csv:3: the first line has 2 cells separated by semicolons, and this one has 1.',
+      );
+    },
+  );
+
+  itOnOne(databases)(
     'stores nothing if an entity is refused, and reports each with its file, line and reasons',
     async () => {
       put({
@@ -207,7 +239,7 @@ w@x.org,,Fine,
         `Company.json:4: an entity is an object: {"name": "Bolt"}.`,
         `Company.json:6: founded must be a date such as 2026-03-09 or 9!3!2026. staff leads to many entities: set Person.employer of each of them.`,
         `Person.csv:2: salary must not be below 0.`,
-        `Person.csv:6: the first line has 4 cells, and this one has 3.`,
+        `Person.csv:6: the first line has 4 cells separated by commas, and this one has 3.`,
         `Person.csv:7: employer must not be null.`,
         `Person.csv:4: salary must be a number.`,
         `Person.csv:3: employer: the Company with the name "Evil" was refused. The mentor: there is no Person with the email "z@x.org".`,
@@ -460,7 +492,7 @@ describe('npm run seed', () => {
       'lists.json': '{"Company":[{}],"Company":[{}]}',
       'one.json': '{"Company":{}}',
       'broken.json': '[\n{"name": }\n]',
-      'c/Company.csv': 'name;founded\n',
+      'c/Company.csv': 'name|founded\n',
       'd/Company.csv': 'name,nmae,staff.ID,name\n',
       'e/Company.csv': 'name\n"Bolt\n',
       'i/Company.csv': `name,founded\r\n\r\n"a\r\nb",x\r\nc,"${'x\n'.repeat(9 * 1024 * 1024)}`,
@@ -501,7 +533,7 @@ describe('npm run seed', () => {
       'empty: this folder has no JSON or CSV file.',
       'lists.json: it has the same key twice.',
       'one.json: it must hold a list of entities: [{…}, …], or an object with a list for each dataclass: {"Company": [{…}, …]}.',
-      'c/Company.csv:1: the cells must be separated by commas.',
+      'c/Company.csv:1: the cells must be separated by commas, semicolons or tabs, and not by "|".',
       'd/Company.csv:1: Company has no attribute "nmae". Did you mean name? Company has no attribute "staff.ID". two columns are for name.',
       'e/Company.csv:2: a quote of this record is not closed.',
       'f/Company.csv:2: a cell that has a quote is in quotes, and the quote is doubled.',

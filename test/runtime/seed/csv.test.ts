@@ -15,7 +15,7 @@ async function* pieces(text: string, lengths: readonly number[]): AsyncGenerator
 
 const cell = fc.string({ unit: fc.constantFrom('a', 'é', '😀', ' ', ',', '"', '\n', '\r\n', ';') });
 const quoted = (text: string, isQuoted: boolean): string =>
-  isQuoted || /[,"\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  isQuoted || /[,;"\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 it('The records of a CSV text are those that csv-parse reads, with the lines on which they begin', async () => {
   const text = fc
@@ -32,6 +32,7 @@ it('The records of a CSV text are those that csv-parse reads, with the lines on 
   await fc.assert(
     fc.asyncProperty(text, lengths, async (csv, cuts) => {
       const found: unknown[] = [];
+      const options = { relax_column_count: true, skip_empty_lines: true };
       for await (const { cells, line } of csvRecords(pieces(csv, cuts))) {
         found.push(cells);
         // What begins on the line has the same cells.
@@ -39,9 +40,8 @@ it('The records of a CSV text are those that csv-parse reads, with the lines on 
           .split('\n')
           .slice(line - 1)
           .join('\n');
-        expect(parse(rest, { relax_column_count: true, skip_empty_lines: true })[0]).toEqual(cells);
+        expect(parse(rest, options)[0]).toEqual(cells);
       }
-      const options = { relax_column_count: true, skip_empty_lines: true };
       expect(found).toEqual(parse(csv, options));
     }),
   );
