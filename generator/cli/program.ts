@@ -157,6 +157,14 @@ function makeProgram(session: Session, finish: (code: number) => void): Command 
         .choices(['null', 'stop'])
         .default('null'),
     )
+    .addOption(
+      new Option(
+        '--odd-values <what>',
+        'infinity, NaN and dates outside of the years 0000 to 9999: make them null, or refuse their rows',
+      )
+        .choices(['null', 'refuse'])
+        .default('refuse'),
+    )
     .option('--batch <rows>', 'how many rows are stored together', '1000');
   withLogin(importingData)
     .option('--rejects', 'take the rows of rejects/ again, as they are mended there')

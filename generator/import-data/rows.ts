@@ -53,6 +53,13 @@ export class Unusable {
   constructor(readonly message: string) {}
 }
 
+/** A value that `--odd-values null` makes null. */
+export class Odd extends Unusable {
+  constructor(value: unknown, type: string) {
+    super(`is ${shownText(value)}, which no ${type} can be; --odd-values null makes it null`);
+  }
+}
+
 /** A key for a row that has none: the same one at every run. */
 export function madeKey(table: Identity, identity: readonly unknown[]): string {
   const text = JSON.stringify([table, ...identity.map(plain)]);
@@ -88,17 +95,20 @@ export function jsonValue(value: unknown, { type, isDateOnly }: ReadColumn): unk
         : value;
     case 'boolean':
       return booleanOf(value);
-    case 'date':
-      return isDateOnly ? dayOf(value) : instantOf(value);
+    case 'date': {
+      const date = isDateOnly ? dayOf(value) : instantOf(value);
+      return typeof date === 'string' && oddDate.test(date) ? new Odd(value, type) : date;
+    }
     case 'duration':
-      return durationOf(value);
+    case 'number':
+    case 'integer':
+    case 'decimal':
+      return oddNumber.test(shownText(value)) ? new Odd(value, type) : numericOf(value, type);
     case 'object':
       if (typeof value === 'object') return value;
       return typeof value === 'string' ? parsed(value) : new Unusable('is no JSON');
     case 'vector':
       return vectorOf(value);
-    case 'decimal':
-      return typeof value === 'bigint' ? String(value) : value;
     case 'image':
     case 'blob':
       if (value instanceof Uint8Array) return value;
@@ -106,8 +116,18 @@ export function jsonValue(value: unknown, { type, isDateOnly }: ReadColumn): unk
         ? Buffer.from(value)
         : new Unusable('is neither bytes nor text');
     default:
-      return typeof value === 'bigint' ? numberOf(value) : value;
+      return value;
   }
+}
+
+/** Infinity, and years that are not 0000 to 9999, in the forms of databases and of ISO 8601. */
+const oddDate = /^(?:[+-]?infinity|[+-]\d+-.*|\d{5,}-.*|.* BC)$/i;
+const oddNumber = /^(?:NaN|[+-]?infinity)$/i;
+
+function numericOf(value: unknown, type: string): unknown {
+  if (type === 'duration') return durationOf(value);
+  if (typeof value !== 'bigint') return value;
+  return type === 'decimal' ? String(value) : numberOf(value);
 }
 
 function shownText(value: unknown): string {

@@ -25,6 +25,7 @@ import {
 import {
   jsonValue,
   madeKey,
+  Odd,
   type Place,
   plain,
   type RowSource,
@@ -43,6 +44,8 @@ interface RunOptions {
   readonly takesRejects: boolean;
   /** Ends at the first relation that leads to nothing. */
   readonly stopAtDangling: boolean;
+  /** Makes {@link Odd} values null. */
+  readonly makesOddNull: boolean;
   readonly tell: (words: string) => void;
 }
 
@@ -118,10 +121,13 @@ interface Checkpoint {
   readonly plan: string;
   /** The number of the import, which the database notes, too. */
   readonly import: number;
+  readonly makesOddNull?: boolean;
 }
 
 class Run {
   #notes: Notes = {};
+  /** Also of an import that goes on, because the comparison needs it. */
+  #makesOddNull: boolean;
   readonly #rejects: Rejects;
 
   constructor(
@@ -132,6 +138,7 @@ class Run {
   ) {
     const dataclasses = plan.tables.map(({ dataclass }) => dataclass);
     this.#rejects = new Rejects(options.folder, dataclasses);
+    this.#makesOddNull = options.makesOddNull;
   }
 
   /** Goes on where an earlier run has ended, or begins. */
@@ -144,6 +151,7 @@ class Run {
       source: this.source.shown,
       plan: createHash('sha256').update(JSON.stringify(tables)).digest('hex'),
       import: randomInt(2 ** 47),
+      makesOddNull: this.#makesOddNull,
     };
     const hasBegun = Object.keys(notes).length > 0;
     const earlier = await this.#read();
@@ -182,7 +190,8 @@ class Run {
       if (!takesRejects && tables.some((each) => this.#noted(jobOf('again', each).name) > 0)) {
         throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
       }
-      await this.#write({ ...earlier, plan: fresh.plan });
+      this.#makesOddNull ||= earlier.makesOddNull === true;
+      await this.#write({ ...earlier, plan: fresh.plan, makesOddNull: this.#makesOddNull });
       const hasRows = Object.keys(notes).some((name) => name.includes(' '));
       if (!isComplete && hasRows) this.options.tell('Going on where the last import ended.');
     }
@@ -476,7 +485,8 @@ class Run {
       if (later.includes(part.attribute)) continue;
       const value = jsonValue(row.values[at], part);
       const isNone = value === '' && part.isBlankNull === true && this.source.keepsBlanks === true;
-      if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
+      if (value instanceof Odd && this.#makesOddNull) values[part.attribute] = null;
+      else if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
       else values[part.attribute] = isNone ? null : value;
     }
     if (table.isKeyMade) values[table.key] = madeKey(table.table, row.identity);

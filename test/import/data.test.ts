@@ -748,6 +748,57 @@ describeDatabases('drs-gen import-data', (databases) => {
     },
   );
 
+  itOnOne(databases)(
+    'refuses infinity, NaN and dates of other years than 0000 to 9999, or makes them null with --odd-values null',
+    async () => {
+      const sqlite = await ofSqlite(`
+      CREATE TABLE price (id INTEGER PRIMARY KEY, n DOUBLE, d DATE, m DATETIME NOT NULL);
+      INSERT INTO price VALUES (1, 9e999, '9999-12-31', '0001-01-01'), (2, 1, 'infinity', 0), (3, NULL, '10000-01-01', 1),
+        (4, -9e999, NULL, 300000000000000), (5, 2, '-0044-03-15', '9999-12-31 23:00:00-05:00');`);
+      const refused = await copied(sqlite, target.url, ['--batch', '2']);
+      expect(refused.outcomes.map(numbers)).toEqual([['price', 5, 0, 5, 0, 0]]);
+      const rows = rejectsOf(sqlite, 'price') as { reasons: { message: string }[] }[];
+      expect(rows.flatMap(({ reasons }) => reasons.map(({ message }) => message))).toEqual(
+        [
+          'Infinity, which no number',
+          'infinity, which no date',
+          '10000-01-01, which no date',
+          '-Infinity, which no number',
+          '300000000000000, which no date',
+          '-0044-03-15, which no date',
+          '9999-12-31 23:00:00-05:00, which no date',
+        ].map((words) => `is ${words} can be; --odd-values null makes it null`),
+      );
+      // Rows whose mandatory date is odd stay out. Later runs need no option.
+      const taken = await copied(sqlite, target.url, ['--rejects', '--odd-values', 'null']);
+      expect(taken.outcomes.map(numbers)).toEqual([['price', 5, 3, 2, 0, 0]]);
+      const again = await copied(sqlite, target.url);
+      expect([again.outcomes.map(numbers), again.differences]).toEqual([
+        [['price', 5, 3, 2, 0, 0]],
+        [],
+      ]);
+      expect(await read('select "id", "n", "d" from "price" order by "id"')).toEqual([
+        [1, null, '9999-12-31'],
+        [2, 1, null],
+        [3, null, null],
+      ]);
+    },
+  );
+
+  itOnOne(databases)('copies keys beyond 2^53 as texts, with their relations', async () => {
+    const project = await ofSqlite(`
+      CREATE TABLE post (id INTEGER PRIMARY KEY, parent BIGINT REFERENCES post (id));
+      INSERT INTO post VALUES (1, 9007199254740993), (9007199254740992, 1), (9007199254740993, 9007199254740992);`);
+    const { code, outcomes, differences } = await copied(project, target.url);
+    expect({ code, differences }).toEqual({ code: 0, differences: [] });
+    expect(outcomes.map(numbers)).toEqual([['post', 3, 3, 0, 0, 0]]);
+    expect(await read('select "id", "parent" from "post" order by "id"')).toEqual([
+      ['1', '9007199254740993'],
+      ['9007199254740992', '1'],
+      ['9007199254740993', '9007199254740992'],
+    ]);
+  });
+
   itLong(
     'says which line of rejects is none, and takes no rows into a database that others have changed',
     async () => {
@@ -1344,23 +1395,27 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
       'old/Order.csv',
       'number,customer_id,token\r\n"a ""1"", b",3,\r\nb,9,0f8fad5b-d9cb-469f-a165-70867728950e\r\n',
     );
+    place.put('old/more/Customer.csv', '\ufeffID;name;rating\r\n10;1,5;12,50\r\n');
     const project = { place, server, source: 'old' };
     const { code, differences, outcomes } = await copied(project, target.url);
     expect({ code, differences }).toEqual({ code: 0, differences: [] });
     expect(outcomes.map(numbers)).toEqual([
-      ['Customer', 3, 3, 0, 0, 0],
+      ['Customer', 4, 4, 0, 0, 0],
       ['Order', 2, 2, 0, 0, 0],
     ]);
     const read = (text: string): ReturnType<TestDatabases['run']> =>
       databases.run(target.url, text);
     expect(
       await read(
-        'select "ID", "name", "code", "born", "seen", "worked", "more", "photo", "contract", "boss_id" from "Customer" order by "ID"',
+        'select "ID", "name", "code", "born", "seen", "worked", "more", "photo", "contract", "boss_id" from "Customer" where "ID" < 10 order by "ID"',
       ),
     ).toEqual([
       [3, "it's", null, '2024-02-29', '2024-02-29T10:20:30.450Z', 93_784_005, null, png, null, 6],
       [6, '', null, null, null, null, null, null, null, null],
       [9, '}]"\\', null, null, null, null, '{"a":[1]}', png, Buffer.from([0, 1, 255]), null],
+    ]);
+    expect(await read('select "name", "rating" from "Customer" where "ID" = 10')).toEqual([
+      ['1,5', 12.5],
     ]);
     expect(
       await read('select "number", "token", "customer_id" from "Order" order by "number"'),
@@ -1369,6 +1424,28 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
       ['b', '0F8FAD5BD9CB469FA16570867728950E', 9],
     ]);
   });
+
+  it.skipIf(!hasPostgres || (databases.driver === 'sqlite' && !isLong))(
+    'makes odd values of PostgreSQL null with --odd-values null',
+    async () => {
+      const project = await ofPostgres(`
+      CREATE TABLE price (id integer PRIMARY KEY, n double precision, c numeric(8, 2), d date, m timestamptz);
+      INSERT INTO price VALUES (1, 'NaN', 'NaN', 'infinity', '-infinity'), (2, '-Infinity', 1.5, '0044-03-15 BC', '10000-01-01Z'),
+        (3, 1, 2, '0001-01-01', '9999-12-31 23:59Z');`);
+      const refused = await copied(project, target.url);
+      expect(refused.outcomes.map(numbers)).toEqual([['price', 3, 1, 2, 0, 0]]);
+      const { code, differences, outcomes } = await copied(project, target.url, [
+        ...['--restart', '--odd-values', 'null'],
+      ]);
+      expect({ code, differences }).toEqual({ code: 0, differences: [] });
+      expect(outcomes.map(numbers)).toEqual([['price', 3, 3, 0, 0, 0]]);
+      const found = 'select "id", "n", "d", "m" from "price" order by "id"';
+      expect((await databases.run(target.url, found)).slice(0, 2)).toEqual([
+        [1, null, null, null],
+        [2, null, null, null],
+      ]);
+    },
+  );
 
   itLong('ends equal with the same rejected rows, wherever kill -9 ends it', async () => {
     const server = compiledServer(
@@ -1472,7 +1549,11 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     for (const [path, text, reason] of [
       ['Customer.json', '{"ID":1}', 'it is no list of JSON objects'],
       ['Customer.json', '[{"ID":1}', 'ends within it'],
-      ['Customer.csv', 'ID,name\n1\n', 'record 2 has 1 fields, and the first line 2'],
+      [
+        'Customer.csv',
+        'ID,name\n1\n',
+        'record 2 has 1 fields separated by commas, and the first line 2',
+      ],
       ['Customer.csv', 'ID,name\n1,"a\n', 'it ends within quotes'],
       ['Customer.sql', 'DROP TABLE x;', 'it holds more than INSERT: DROP'],
       ['Customer.csv', Buffer.from('ID,name\n1,ñ\n', 'latin1'), 'it is not in UTF-8'],

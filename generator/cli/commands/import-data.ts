@@ -33,6 +33,7 @@ export interface ImportDataOptions extends LoginOptions {
   readonly tables?: string;
   readonly partial?: boolean;
   readonly dangling: 'null' | 'stop';
+  readonly oddValues: 'null' | 'refuse';
   readonly restart?: boolean;
   readonly rejects?: boolean;
   readonly relax?: boolean;
@@ -275,6 +276,7 @@ async function run(
     takesRejects: options.rejects === true,
     batch: Number(options.batch),
     stopAtDangling: options.dangling === 'stop',
+    makesOddNull: options.oddValues === 'null',
     tell: (words) => {
       if (options.json !== true) tell(session, printable(words));
     },
