@@ -24,6 +24,8 @@ export interface DatabaseOptions {
 export interface Column extends Omit<SourceField, 'id' | 'place'> {
   /** May hold NULL. */
   readonly isNullable: boolean;
+  /** An integer of 64 bits, if the database has shorter ones. */
+  readonly is64?: boolean | undefined;
 }
 
 export interface Index {
@@ -90,10 +92,42 @@ export function isOurs(tables: readonly Table[]): boolean {
   );
 }
 
+/** Columns that are keys or parts of one, and unique ones. */
+export function uniqueColumns(tables: readonly Table[]): readonly UniqueColumn[] {
+  return tables.flatMap((table) => {
+    const single = [table.key, ...table.uniques.map(({ columns }) => columns)].flatMap((each) =>
+      each.length === 1 ? each : [],
+    );
+    const names = new Set([...single, ...table.key]);
+    return table.columns
+      .filter(({ name }) => names.has(name))
+      .map((column) => ({ table, column, isByItself: single.includes(column.name) }));
+  });
+}
+
+interface UniqueColumn {
+  readonly table: Table;
+  readonly column: Column;
+  /** Whether the column alone is unique. */
+  readonly isByItself: boolean;
+}
+
+/** Tells of texts that are different in the source, and the same to the model. */
+export function tellCase(
+  { table: { name: table, key }, column: { name: column } }: UniqueColumn,
+  found: { readonly groups: number; readonly first: string; readonly second: string },
+  notes: Notes,
+): void {
+  const isKey = key.includes(column);
+  notes.add('import/case', `${table}.${column}`, { ...found, table, isKey });
+}
+
+/** @param long columns with integers beyond 2^53, by {@link columnId} */
 export function tablesOf(
   given: readonly Table[],
   options: DatabaseOptions,
   notes: Notes,
+  long: ReadonlySet<Identity>,
 ): { readonly tables: readonly SourceTable[]; readonly relations: readonly SourceRelation[] } {
   const referenced = new Map<Identity, string[]>();
   for (const { table, toColumns } of given.flatMap((each) => each.foreignKeys)) {
@@ -101,7 +135,10 @@ export function tablesOf(
     referenced.set(table, columns);
     columns.push(...toColumns);
   }
-  const tables = given.map((each) => withKeyTypes(each, referenced.get(each.id) ?? [], notes));
+  const strings = referring(given, long);
+  const tables = given.map((each) =>
+    withLongKeys(withKeyTypes(each, referenced.get(each.id) ?? [], notes), strings, notes),
+  );
   const byId = new Map(tables.map((each) => [each.id, each]));
   return {
     tables: tables.map((each) => sourceTable(each, options, notes)),
@@ -126,6 +163,47 @@ function withKeyTypes(table: Table, referenced: readonly string[], notes: Notes)
     const type = `decimal(${String(precision)},${String(scale)}) of a key`;
     notes.add('import/decimal', `${name}.${column.name}`, { type });
     return { ...column, type: 'number' };
+  });
+  return { ...table, columns };
+}
+
+/** The columns and all that refer to them, each with the name of the column that has the values. */
+function referring(
+  tables: readonly Table[],
+  long: ReadonlySet<Identity>,
+): ReadonlyMap<Identity, string> {
+  const found = new Map<Identity, string>([...long].map((each) => [each, '']));
+  const byId = new Map(tables.map((each) => [each.id, each]));
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const { id, foreignKeys } of tables) {
+      for (const { table, columns, toColumns } of foreignKeys) {
+        const target = byId.get(table);
+        for (const [at, column] of columns.entries()) {
+          const to = toColumns[at] ?? target?.key[at] ?? '';
+          const own = columnId(id, column);
+          if (target === undefined || found.has(own) || !found.has(columnId(table, to))) continue;
+          found.set(own, `${target.name}.${to}`);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/** Replaces integers by strings where keys are beyond 2^53. */
+function withLongKeys(table: Table, strings: ReadonlyMap<Identity, string>, notes: Notes): Table {
+  const columns = table.columns.map((column): Column => {
+    const place = `${table.name}.${column.name}`;
+    const refersTo = strings.get(columnId(table.id, column.name));
+    if (refersTo === undefined || column.type !== 'integer') {
+      if (column.is64 === true) notes.add('import/integer64', place, {});
+      return column;
+    }
+    const isDrawn = column.generated === 'sequence';
+    notes.add('import/long-key', place, { refersTo, isDrawn });
+    const { name, isNullable, readOnly = false, description } = column;
+    return { name, type: 'string', isNullable, readOnly, description };
   });
   return { ...table, columns };
 }
@@ -197,7 +275,7 @@ function keyOf(table: Table, notes: Notes): readonly string[] {
   return [];
 }
 
-function columnId(table: Identity, column: string): Identity {
+export function columnId(table: Identity, column: string): Identity {
   return JSON.stringify([table, column]);
 }
 

@@ -62,6 +62,19 @@ export const importMessages = {
     text: (f: { relation: string; target: string; foreignKey: string }) =>
       `${f.relation} leads to ${f.target}, which is not unique, or its field feeds another relation. It has the hidden foreign key ${f.foreignKey}, which your data must fill; writes to the old field do not change the relation. --key can make ${f.target} the key.`,
   },
+  'import/case': {
+    severity: 'warning',
+    meaning:
+      'Texts of a unique column differ only in case, and the model compares texts without regard to case.',
+    text: (f: { groups: number; first: string; second: string; table: string; isKey: boolean }) => {
+      const pair = `${JSON.stringify(f.first)} and ${JSON.stringify(f.second)}`;
+      const remedy = f.isKey
+        ? `Make another column the key with --key ${f.table}=<column>`
+        : 'Remove unique from the attribute';
+      const texts = f.groups === 1 ? '1 text occurs' : `${f.groups} texts occur`;
+      return `${texts} in forms that differ only in case, as ${pair}; they are the same to the model. import-data stores the first row of each, and rejects the others. ${remedy}, or change the texts in the source.`;
+    },
+  },
   'import/class-orphan': {
     severity: 'warning',
     meaning: 'A class belongs to no table of the source.',
@@ -156,6 +169,15 @@ export const importMessages = {
     meaning: 'Keyword indexes are left out; the filter % works without them.',
     text: (f: { count: number }) =>
       `${f.count} keyword indexes are left out: the filter % works without an index.`,
+  },
+  'import/long-key': {
+    severity: 'warning',
+    meaning:
+      'Keys hold integers beyond 2^53, so they became strings, and so did the columns that refer to them.',
+    text: (f: { refersTo: string; isDrawn: boolean }) =>
+      f.refersTo === ''
+        ? `This key holds integers beyond 2^53, so it is a string of their digits${f.isDrawn ? '; the server draws no such key: clients or class code give it' : ''}.`
+        : `It refers to ${f.refersTo}, which holds integers beyond 2^53, so it is a string of their digits, too.`,
   },
   'import/mixed-column': {
     severity: 'warning',

@@ -1,10 +1,13 @@
 import type { Client } from 'pg';
 import { fold } from '../../runtime/protocol/fold.js';
 import {
+  columnId,
   isOurs,
   isWanted,
   ownDatabase,
   tablesOf,
+  tellCase,
+  uniqueColumns,
   type Column,
   type DatabaseOptions,
   type ForeignKey,
@@ -44,7 +47,7 @@ export async function readPostgres(
       kind: 'postgres',
       names: [structure.database],
       database: 'postgres',
-      ...tablesOf(tables, options, notes),
+      ...tablesOf(tables, options, notes, await longKeys(client, tables, notes)),
       functions: [],
       singletons: [],
       remarks: [],
@@ -57,6 +60,46 @@ export async function readPostgres(
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** Keys with integers beyond 2^53. Texts that differ only in case are told. */
+async function longKeys(
+  client: Client,
+  tables: readonly Table[],
+  notes: Notes,
+): Promise<ReadonlySet<Identity>> {
+  const long = new Set<Identity>();
+  const first = async <Row extends object>(sql: string): Promise<Row | undefined> => {
+    await client.query('SAVEPOINT "look"');
+    try {
+      return (await client.query<Row>(sql)).rows[0];
+    } catch (error) {
+      // Who may read the structure need not be allowed to read rows, and reading may take too long.
+      if (serverReason(error) === undefined) throw error;
+      await client.query('ROLLBACK TO "look"');
+      return undefined;
+    }
+  };
+  for (const each of uniqueColumns(tables)) {
+    const { table, column, isByItself } = each;
+    const name = client.escapeIdentifier(column.name);
+    const parts = JSON.parse(table.id.slice('table:'.length)) as string[];
+    const from = parts.map((part) => client.escapeIdentifier(part)).join('.');
+    if (column.is64 === true) {
+      const most = String(Number.MAX_SAFE_INTEGER);
+      const sql = `SELECT max(${name}) > ${most} OR min(${name}) < -${most} AS long FROM ${from}`;
+      const found = await first<{ long: boolean | null }>(sql);
+      if (found?.long === true) long.add(columnId(table.id, column.name));
+    } else if (column.type === 'string' && isByItself) {
+      const text = `${name}::text`;
+      const found = await first<Parameters<typeof tellCase>[1]>(
+        `SELECT count(*) OVER ()::int AS groups, min(${text}) AS first, max(${text}) AS second FROM ${from}
+          GROUP BY lower(${text}) HAVING count(*) > 1 LIMIT 1`,
+      );
+      if (found !== undefined) tellCase(each, found, notes);
+    }
+  }
+  return long;
 }
 
 /** What the server or the network says; `undefined` for a bug of ours. */
@@ -407,8 +450,7 @@ class Reader {
         return { type: 'integer' };
       case 'int8':
       case 'oid':
-        notes.add('import/integer64', place, {});
-        return { type: 'integer' };
+        return { type: 'integer', is64: true };
       case 'numeric': {
         const [precision, scale] = [((modifier - 4) >> 16) & 0xffff, (modifier - 4) & 0x7ff];
         if (modifier >= 4 && scale === 0 && precision <= 15) return { type: 'integer' };
@@ -512,6 +554,7 @@ interface Resolved {
 
 interface Typed {
   readonly type: StorageType;
+  readonly is64?: boolean;
   readonly dateOnly?: boolean;
   readonly maxLength?: number | undefined;
   readonly precision?: number;

@@ -2,11 +2,15 @@ import { basename, extname } from 'node:path';
 import { createRequire } from 'node:module';
 import type { Database } from 'better-sqlite3';
 import { MissingDriver } from '../check/missing-driver.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import {
+  columnId,
   isOurs,
   isWanted,
   ownDatabase,
   tablesOf,
+  tellCase,
+  uniqueColumns,
   type Column,
   type DatabaseOptions,
   type ForeignKey,
@@ -16,7 +20,7 @@ import {
 import { ImportStop, type Notes } from './messages.js';
 import type { Digits } from '../model/decimals.js';
 import { mostDigits } from '../../runtime/protocol/decimal.js';
-import type { SourceModel, StorageType } from './source-model.js';
+import type { Identity, SourceModel, StorageType } from './source-model.js';
 import {
   asType,
   constantOf,
@@ -34,12 +38,13 @@ const lookedAt = 10_000;
 export function readSqlite(path: string, options: DatabaseOptions, notes: Notes): SourceModel {
   const database = opened(path);
   try {
-    const tables = new Reader(database, options, notes).tables();
+    const reader = new Reader(database, options, notes);
+    const tables = reader.tables();
     if (isOurs(tables)) throw new ImportStop('usage', path, ownDatabase);
     return {
       kind: 'sqlite',
       names: [basename(path, extname(path))],
-      ...tablesOf(tables, options, notes),
+      ...tablesOf(tables, options, notes, reader.longKeys(tables)),
       functions: [],
       singletons: [],
       remarks: [],
@@ -134,6 +139,29 @@ class Reader {
       this.notes.add('import/trigger', '', { what, became });
     }
     return tables;
+  }
+
+  /** Keys with integers beyond 2^53. Texts that differ only in case are told. */
+  longKeys(tables: readonly Table[]): ReadonlySet<Identity> {
+    const long = new Set<Identity>();
+    this.database.function('drs_fold', { deterministic: true }, (text: unknown) =>
+      fold(String(text)),
+    );
+    for (const each of uniqueColumns(tables)) {
+      const { table, column, isByItself } = each;
+      const [name, from] = [quoted(column.name), `main.${quoted(table.name)}`];
+      if (column.type === 'integer') {
+        const most = String(Number.MAX_SAFE_INTEGER);
+        const sql = `SELECT 1 FROM ${from} WHERE (${name} > ${most} OR ${name} < -${most}) AND typeof(${name}) = 'integer' LIMIT 1`;
+        if (this.#all(sql).length > 0) long.add(columnId(table.id, column.name));
+      } else if (column.type === 'string' && isByItself) {
+        const sql = `SELECT count(*) OVER () AS groups, min(${name}) AS first, max(${name}) AS second FROM ${from}
+          WHERE typeof(${name}) = 'text' GROUP BY drs_fold(${name}) HAVING count(*) > 1 LIMIT 1`;
+        const [found] = this.#all<Parameters<typeof tellCase>[1]>(sql);
+        if (found !== undefined) tellCase(each, found, this.notes);
+      }
+    }
+    return long;
   }
 
   #all<Row>(sql: string, ...values: readonly string[]): Row[] {

@@ -82,6 +82,31 @@ describePostgres('drs-gen import of a PostgreSQL database', () => {
     ]);
   });
 
+  it('makes keys beyond 2^53 strings, and tells of unique texts that differ only in case', async () => {
+    const result = await importOf(`
+      CREATE TABLE post (id bigserial PRIMARY KEY, slug varchar(9) UNIQUE, big bigint);
+      CREATE TABLE "Odd ""Reply" (id bigint PRIMARY KEY, post_id bigint REFERENCES post);
+      INSERT INTO post VALUES (9007199254740992, 'Ab', 1), (2, 'aB', 9007199254740992), (3, 'c', NULL);
+      INSERT INTO "Odd ""Reply" VALUES (1, 2);
+    `);
+    expect(attributesOf(result, 'post')).toEqual({
+      id: { type: 'string', key: true },
+      slug: { type: 'string', maxLength: 9, unique: true },
+      big: 'integer',
+      Odd__Reply: { to: 'Odd__Reply', many: true, inverse: 'post' },
+    });
+    expect(attributesOf(result, 'Odd__Reply')).toMatchObject({
+      id: { type: 'integer', key: true },
+      post_id: 'string',
+    });
+    expect(result.told('long-key').length).toBe(2);
+    expect(result.told('integer64').map((each) => each.split(':')[0])).toEqual([
+      'Odd "Reply.id',
+      'post.big',
+    ]);
+    expect(result.told('case')).toEqual([expect.stringContaining('post.slug: 1 text ')]);
+  });
+
   it('maps defaults, rules, indexes, comments and generated columns', async () => {
     const result = await importOf(`
       CREATE TABLE rules (

@@ -71,6 +71,52 @@ describe('drs-gen import of a SQLite file', () => {
     expect(result.told('decimal').length).toBe(2);
   });
 
+  it('makes keys with integers beyond 2^53 strings, with all columns that refer to them', async () => {
+    const result = await importOf(`
+      CREATE TABLE post (id INTEGER PRIMARY KEY, number BIGINT UNIQUE);
+      CREATE TABLE reply (post_id BIGINT PRIMARY KEY REFERENCES post (id), size BIGINT);
+      CREATE TABLE mark (id INTEGER PRIMARY KEY, reply_id BIGINT REFERENCES reply, number BIGINT REFERENCES post (number));
+      INSERT INTO post VALUES (9007199254740991, -9007199254740992), (9007199254740992, 2);
+      INSERT INTO reply VALUES (9007199254740992, 9007199254740993);
+    `);
+    expect(attributesOf(result, 'post')).toMatchObject({
+      id: { type: 'string', key: true },
+      number: { type: 'string', unique: true },
+    });
+    expect(attributesOf(result, 'reply')).toMatchObject({
+      post_id: { type: 'string', key: true },
+      size: 'integer',
+    });
+    expect(attributesOf(result, 'mark')).toMatchObject({
+      id: { type: 'integer', key: true, generated: 'sequence' },
+      reply_id: 'string',
+      number_id: { type: 'string', column: 'number' },
+    });
+    expect(attributesOf(result, 'post')['id']).not.toHaveProperty('generated');
+    expect(result.told('long-key').map((each) => each.replace(/, so .*/, ''))).toEqual([
+      'post.id: This key holds integers beyond 2^53',
+      'post.number: This key holds integers beyond 2^53',
+      'reply.post_id: This key holds integers beyond 2^53',
+      'mark.reply_id: It refers to reply.post_id, which holds integers beyond 2^53',
+      'mark.number: It refers to post.number, which holds integers beyond 2^53',
+    ]);
+  });
+
+  it('tells of texts in unique columns that differ only in case, with a remedy', async () => {
+    const result = await importOf(`
+      CREATE TABLE link (slug TEXT PRIMARY KEY, code TEXT UNIQUE, note TEXT, mail TEXT COLLATE NOCASE UNIQUE);
+      INSERT INTO link VALUES ('aB3', 'É', 'x', 'a'), ('ab3', 'é', 'X', NULL), ('AB3', 'e', NULL, 'b'), ('b', 'f', 'x', NULL), ('B', 'g', 'x', NULL);
+    `);
+    expect(result.told('case')).toEqual([
+      expect.stringMatching(
+        /^link\.slug: 2 texts occur in forms .*, as "AB3" and "ab3"; .* --key link=<column>/,
+      ),
+      expect.stringMatching(
+        /^link\.code: 1 text .*, as "É" and "é"; .* Remove unique from the attribute/,
+      ),
+    ]);
+  });
+
   it('maps defaults, NOT NULL, unique, indexes and CHECK rules', async () => {
     const result = await importOf(`
       CREATE TABLE rules (
