@@ -192,7 +192,7 @@ function valueLiteral(type: StorageType, dateOnly = false): string {
 function resultLiteral(type: FunctionType, known: ReadonlySet<string>): Literal {
   switch (type.kind) {
     case 'storage':
-      return valueLiteral(type.type);
+      return valueLiteral(type.type, type.dateOnly);
     case 'any':
       return 'plain';
     case 'void':

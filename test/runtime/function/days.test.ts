@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serverOf } from '../../support/server.js';
+import { writeClient } from '../../support/built-client.js';
+import { modelOf, serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -90,6 +93,16 @@ describe('A day', () => {
     const entity = answerOf('/rest/$catalog/found');
     expect(entity).toContain('Person');
     expect(entity).not.toContain('null');
+  });
+
+  it('is a text for callers of a typed client, too', async () => {
+    const folder = await writeClient(modelOf(model));
+    const { connect } = (await import(pathToFileURL(join(folder, 'client.js')).href)) as {
+      connect: (url: string) => Record<'after' | 'listed', (value: unknown) => Promise<unknown>>;
+    };
+    const ds = connect(await app.listen({ port: 0 }));
+    expect(await ds.after('2026-01-31')).toBe('2026-01-31');
+    expect(await ds.listed(['2026-01-31'])).toEqual(['2026-01-31']);
   });
 });
 
