@@ -86,7 +86,10 @@ export function emitClient(written: Model, input: ClientInput): readonly Emitted
       ...new ClientTypes(model, view, types).view(),
     }),
     emitted('client.js', 'generator', { runtime: code, table }),
-    emitted('package.json', 'user', { packageName: model.name.toLowerCase() }),
+    {
+      ...emitted('package.json', 'user', { packageName: model.name.toLowerCase() }),
+      isOptional: true,
+    },
   ];
 }
 

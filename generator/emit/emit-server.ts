@@ -6,7 +6,7 @@ import { wholeDocument } from './openapi/document.js';
 import { jsonText } from './layout.js';
 import type { EmittedFile } from './file.js';
 import { Templates } from './templates.js';
-import { dataclassUnits, modelUnits, ownerOf } from './units.js';
+import { dataclassUnits, isOptional, modelUnits, ownerOf } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
 import { jobStubView } from './views/jobs.js';
 import { jobFile } from './classes/job-files.js';
@@ -45,7 +45,8 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
   );
   for (const { path, when, template, view } of modelUnits) {
     if (when?.(model, context) === false) continue;
-    files.push({ path, text: templates.render(template, view(context)) });
+    const text = templates.render(template, view(context));
+    files.push({ path, text, ...(isOptional(path, model) ? { isOptional: true } : {}) });
   }
   for (const { path, when, template, view } of dataclassUnits) {
     for (const dataclass of model.dataclasses) {

@@ -4,5 +4,7 @@ export interface EmittedFile {
   readonly path: string;
   /** `generator`: replaced at every run. `user`: written once, never touched again. */
   readonly owner: 'generator' | 'user';
+  /** Whether a file of the user stays deleted once they have deleted it; no other file imports it. */
+  readonly isOptional?: true;
   readonly text: string;
 }

@@ -29,6 +29,14 @@ export function ownerOf(path: string): EmittedFile['owner'] {
   return ownFolders.some((folder) => path.startsWith(folder)) ? 'generator' : 'user';
 }
 
+/** Whether a server compiles without a file of the user. The access test imports that of the database. */
+export function isOptional(path: string, { roles }: Model): boolean {
+  return (
+    ownerOf(path) === 'user' &&
+    (roles === undefined || !['src/login.ts', 'test/database.ts'].includes(path))
+  );
+}
+
 /** A file that is printed once for the whole model. */
 interface ModelUnit {
   /** Whether the model needs it; it does if this is left out. */

@@ -6,6 +6,8 @@ export interface Manifest {
   readonly generator: string;
   /** Path of each of our files → SHA-256 of its text with plain line ends. */
   readonly files: ReadonlyMap<string, string>;
+  /** Paths of files that were written once, and stay deleted if they are. */
+  readonly writtenOnce: readonly string[];
 }
 
 const format = 1;
@@ -15,11 +17,17 @@ const format = 1;
 //    "generator": "0.1.0",
 //    "files": {
 //      "src/generated/app.ts": "9f86d0…"
-//    }
+//    },
+//    "writtenOnce": ["Dockerfile"]
 //  }
 export function printManifest(manifest: Manifest): string {
   const files = [...manifest.files].sort(([a], [b]) => compareCodePoints(a, b));
-  const content = { format, generator: manifest.generator, files: Object.fromEntries(files) };
+  const content = {
+    format,
+    generator: manifest.generator,
+    files: Object.fromEntries(files),
+    writtenOnce: manifest.writtenOnce,
+  };
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
@@ -40,7 +48,10 @@ export function parseManifest(text: string): Manifest {
     if (typeof hash !== 'string') throw unreadable(`the hash of ${path} is not a text`);
     files.set(path, hash);
   }
-  return { generator: String(content['generator']), files };
+  // Earlier versions have no such list.
+  const writtenOnce: unknown = content['writtenOnce'] ?? [];
+  if (!isTexts(writtenOnce)) throw unreadable('its writtenOnce is not a list of paths');
+  return { generator: String(content['generator']), files, writtenOnce };
 }
 
 function parseJson(text: string): unknown {
@@ -53,6 +64,10 @@ function parseJson(text: string): unknown {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function unreadable(reason: string): Refusal {

@@ -57,13 +57,17 @@ export async function planFiles(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
   );
   const left = new Set(edits.map(({ from }) => from));
+  const writtenOnce = new Set(last?.writtenOnce);
   const wanted = await mapInBatches(files, async (file) => {
     const seen: Seen = left.has(file.path) ? { kind: 'absent' } : await look(file.path);
+    const isDeleted =
+      seen.kind === 'absent' && file.isOptional === true && writtenOnce.has(file.path);
+    if (isDeleted) return [];
     const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
-    return decideWanted(file, withoutGone(file.path, seen, gone), known);
+    return [decideWanted(file, withoutGone(file.path, seen, gone), known)];
   });
   const manifest = planManifest(record, printManifest(manifestOf(generatorVersion, files)));
-  const planned = [...planEdits([...stale, ...wanted], edits), manifest];
+  const planned = [...planEdits([...stale, ...wanted.flat()], edits), manifest];
   const plan: Plan = {
     root,
     isFirst: last === undefined,
@@ -145,9 +149,11 @@ function readRecord(record: Seen, path: string): Manifest | undefined {
 
 function manifestOf(generator: string, files: readonly EmittedFile[]): Manifest {
   const owned = files.filter((file) => file.owner === 'generator');
+  const optional = files.filter((file) => file.isOptional === true);
   return {
     generator,
     files: new Map(owned.map((file) => [file.path, hashText(file.text)])),
+    writtenOnce: optional.map(({ path }) => path).sort(compareCodePoints),
   };
 }
 

@@ -46,17 +46,22 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
   'src/main.ts': [["'./runtime/http/serve.js'", "'#runtime/http'"]],
 };
 
-/**
- * A server of an earlier version, with the sources of the runtime, and files of the user that
- * import them.
- */
-async function earlierServer(): Promise<FakeWorld> {
+async function presentServer(): Promise<FakeWorld> {
   const world = emittingWorld();
   world.disk.put('/home/model.yaml', model);
   expect(await world.run('model.yaml -o server')).toMatchObject({
     code: 0,
     err: expect.not.stringContaining('--upgrade') as string,
   });
+  return world;
+}
+
+/**
+ * A server of an earlier version, with the sources of the runtime, and files of the user that
+ * import them.
+ */
+async function earlierServer(): Promise<FakeWorld> {
+  const world = await presentServer();
   for (const [path, parts] of Object.entries(changes)) {
     let text = textOf(world, path);
     for (const [before, now] of parts) {
@@ -79,6 +84,20 @@ function textOf(world: FakeWorld, path: string): string {
   if (text === undefined) throw new Error(`${path} is not there.`);
   return text;
 }
+
+describe('A server of the present version', () => {
+  it('stays without the files that the user deleted, except for those that others import', async () => {
+    const world = await presentServer();
+    for (const path of ['Dockerfile', 'test/smoke.test.ts', 'src/main.ts', 'src/login.ts']) {
+      await world.disk.removeFile(`/home/server/${path}`);
+    }
+    expect((await world.run('model.yaml -o server')).err).toMatch(/^server: 1 created, /);
+    const paths = Object.keys(world.disk.tree('/home/server'));
+    expect(paths).toContain('src/login.ts');
+    expect(paths.filter((path) => /Dockerfile|smoke|main/.test(path))).toEqual([]);
+    expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+  });
+});
 
 describe('A server of an earlier version', () => {
   it('loses the sources of the runtime, and drs-gen reports each line to change', async () => {
@@ -123,9 +142,7 @@ describe('A server of an earlier version', () => {
 
   it('is what this version writes after --upgrade, except for what the user has changed', async () => {
     const world = await earlierServer();
-    const fresh = await earlierServer();
-    for (const path of Object.keys(changes)) await fresh.disk.removeFile(`/home/server/${path}`);
-    await fresh.run('model.yaml -o server');
+    const fresh = await presentServer();
     const ownScript = '"start": "node dist/src/main.js",\n    "lint": "eslint ."';
     world.disk.put(
       '/home/server/package.json',

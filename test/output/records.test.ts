@@ -11,8 +11,12 @@ const out = '/home/server';
 describe('The manifest', () => {
   it('lists files in the order of code points, whatever their names', () => {
     const files = new Map(['b', 'é', 'a', 'B', '__proto__'].map((path) => [path, 'x']));
-    const text = printManifest({ generator: '1', files });
-    expect([...parseManifest(text).files.keys()]).toEqual(['B', '__proto__', 'a', 'b', 'é']);
+    const text = printManifest({ generator: '1', files, writtenOnce: ['c'] });
+    const read = parseManifest(text);
+    expect([...read.files.keys()]).toEqual(['B', '__proto__', 'a', 'b', 'é']);
+    expect(read.writtenOnce).toEqual(['c']);
+    const earlier = parseManifest('{"format":1,"generator":"1","files":{}}');
+    expect(earlier.writtenOnce).toEqual([]);
   });
 
   it.each([
@@ -24,6 +28,11 @@ describe('The manifest', () => {
     ['a path outside', '{"format":1,"files":{"../x":"0"}}', 'it lists the path "../x"'],
     ['an absolute path', '{"format":1,"files":{"/x":"0"}}', 'it lists the path "/x"'],
     ['a hash that is none', '{"format":1,"files":{"x":0}}', 'the hash of x is not a text'],
+    [
+      'no paths',
+      '{"format":1,"files":{},"writtenOnce":[0]}',
+      'its writtenOnce is not a list of paths',
+    ],
   ])('is refused when it holds %s', (_, text, reason) => {
     expect(() => parseManifest(text)).toThrow(reason);
     expect(() => parseManifest(text)).toThrow(Refusal);

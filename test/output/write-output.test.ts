@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '../../generator/output/refusal.js';
-import { conflictsOf } from '../../generator/output/plan.js';
+import { changesAnything, conflictsOf } from '../../generator/output/plan.js';
 import type { ReadUserText } from '../../generator/output/user-edits.js';
 import { host, ours, planOutput, request, theirs, writeOutput } from '../support/output-request.js';
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
@@ -36,7 +36,8 @@ describe('The first run', () => {
         "files": {
           "a.ts": "238591e18c6a52da0649019e8c54856c3204959a625cb3ca4ec1602f5a7d677f",
           "gen/b.ts": "5e513cf7cb1f400dddc357a73c0c809a092ec28e10a737c23ab1820a59a46b29"
-        }
+        },
+        "writtenOnce": []
       }
       "
     `);
@@ -103,12 +104,34 @@ describe('Another run', () => {
     expect(disk.emptyFolders(out)).toEqual(['empty']);
   });
 
-  it('creates deleted files again', async () => {
+  it('creates deleted files again that are its own, or that others import', async () => {
     const disk = await generated();
     await disk.removeFile(`${out}/a.ts`);
     await disk.removeFile(`${out}/main.ts`);
     await writeOutput(request([ours('a.ts'), ours('gen/b.ts'), theirs('main.ts')]), host(disk));
     expect(disk.tree(out)).toMatchObject({ 'a.ts': 'a.ts\n', 'main.ts': 'main.ts\n' });
+  });
+
+  it('leaves other files of the user deleted', async () => {
+    const optional = { ...theirs('Dockerfile'), isOptional: true } as const;
+    const files = [ours('a.ts'), optional];
+    const disk = await generated(files);
+    await disk.removeFile(`${out}/Dockerfile`);
+    disk.changes.length = 0;
+    const plan = await writeOutput(request(files, { force: true }), host(disk));
+    expect(changesAnything(plan)).toBe(false);
+    expect(disk.changes).toEqual([]);
+    await writeOutput(request([ours('b.ts'), optional]), host(disk));
+    expect(disk.tree(out)).not.toHaveProperty(['Dockerfile']);
+  });
+
+  it('creates files of the user that the earlier ones did not need', async () => {
+    const disk = await generated([ours('a.ts')]);
+    await writeOutput(
+      request([ours('a.ts'), { ...theirs('Dockerfile'), isOptional: true }]),
+      host(disk),
+    );
+    expect(disk.tree(out)).toHaveProperty(['Dockerfile']);
   });
 
   it('never changes a file that the user owns', async () => {
