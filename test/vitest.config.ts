@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { MissingPrograms } from './support/missing-programs.js';
 
 /**
  * These files have a process of their own: they choose the database by the environment, or tell
@@ -78,7 +79,7 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism() + 1,
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
-    reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
+    reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }], new MissingPrograms()],
     // A machine may be ten times slower for a while. A test that never ends still fails.
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -9,7 +9,7 @@ import { SignJWT } from 'jose';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeClient } from '../support/built-client.js';
-import { chromiumPath } from '../support/chromium.js';
+import { chromiumPath, hasChromium } from '../support/chromium.js';
 import { packageRoot } from '../support/server.js';
 import {
   type StaffClient,
@@ -17,12 +17,6 @@ import {
   staffModel,
   staffServer,
 } from '../support/staff-example.js';
-
-if (chromiumPath === undefined) {
-  console.warn(
-    'The tests in a browser are skipped: install chromium, or set CHROMIUM to its path.',
-  );
-}
 
 const secret = 'a secret of more than thirty-two characters';
 const types: Readonly<Record<string, string>> = {
@@ -47,7 +41,7 @@ declare global {
   var staffClient: StaffClient;
 }
 
-describe.skipIf(chromiumPath === undefined)('A typed client in a browser', () => {
+describe.skipIf(!hasChromium)('A typed client in a browser', () => {
   let browser: BrowserContext;
   let profile: string;
   /** Serves the page of the example and its client. */
@@ -80,7 +74,7 @@ describe.skipIf(chromiumPath === undefined)('A typed client in a browser', () =>
     const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
     writeFileSync(join(profile, 'Default/Preferences'), JSON.stringify(preferences));
     browser = await chromium.launchPersistentContext(profile, {
-      ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
+      executablePath: chromiumPath(),
       args: ['--no-sandbox'],
     });
   });

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumPath, startChromium } from '../support/chromium.js';
+import { hasChromium, startChromium } from '../support/chromium.js';
 import { Client } from '../support/cookies.js';
 import { describeDatabases } from '../support/databases.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
@@ -28,11 +28,11 @@ let browser: Browser;
 let app: FastifyInstance | undefined;
 
 beforeAll(async () => {
-  if (chromiumPath !== undefined) browser = await startChromium();
+  if (hasChromium) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (chromiumPath !== undefined) await browser.close();
+  if (hasChromium) await browser.close();
 });
 
 afterEach(() => app?.close());
@@ -59,7 +59,7 @@ describe('The model of the explorer', () => {
 });
 
 describe('The explorer of a model without roles', () => {
-  it.skipIf(chromiumPath === undefined)('offers no login, since nobody can log in', async () => {
+  it.skipIf(!hasChromium)('offers no login, since nobody can log in', async () => {
     app = await serverOf(item, { environment });
     const page = await opened(app);
     await page.getByRole('navigation').getByRole('link', { name: 'Item' }).waitFor();
@@ -123,7 +123,7 @@ describe('The explorer of a model with explorer.privilege', () => {
     expect((await app.inject('/explorer/login.js')).statusCode).toBe(404);
   });
 
-  it.skipIf(chromiumPath === undefined)(
+  it.skipIf(!hasChromium)(
     'asks for a login in its place, and says if that is not enough',
     async () => {
       app = await start();
@@ -148,7 +148,7 @@ describe('The explorer of a model with explorer.privilege', () => {
     },
   );
 
-  it.skipIf(chromiumPath === undefined)(
+  it.skipIf(!hasChromium)(
     'is left after a login in it by somebody who may not open it',
     async () => {
       app = await rolesServerOf(
@@ -183,39 +183,36 @@ roles:
     allowed: [{ applyTo: Item, type: dataclass, create: [edit], update: [edit] }]
 `;
 
-  it.skipIf(chromiumPath === undefined)(
-    'keeps what is typed until a login lets it save',
-    async () => {
-      app = await rolesServerOf(shop, { environment });
-      const page = await opened(app, '/explorer#/Item?new=');
-      const panel = page.getByRole('complementary');
-      const login = page.getByRole('form', { name: 'Log in' });
-      const logIn = async (): Promise<void> => {
-        await login.getByLabel('Name').fill('mia');
-        await login.getByLabel('Password').fill('{ "privileges": ["edit"] }');
-        await login.getByRole('button').click();
-        await login.waitFor({ state: 'detached' });
-      };
-      const save = panel.getByRole('button', { name: 'Save' });
-      await panel.getByLabel('ID').fill('1');
-      await panel.getByLabel('name').fill('Kept');
-      await save.click();
-      await logIn();
-      await save.click();
-      await panel.getByText('Saved.').waitFor();
-      await panel.getByRole('button', { name: 'Edit' }).click();
-      await panel.getByLabel('name').fill('Kept, too');
-      await page.context().clearCookies();
-      await save.click();
-      await logIn();
-      await save.click();
-      await panel.getByText('Saved.').waitFor();
-      await panel.getByRole('heading', { name: 'Kept, too' }).waitFor();
-      await page.context().close();
-    },
-  );
+  it.skipIf(!hasChromium)('keeps what is typed until a login lets it save', async () => {
+    app = await rolesServerOf(shop, { environment });
+    const page = await opened(app, '/explorer#/Item?new=');
+    const panel = page.getByRole('complementary');
+    const login = page.getByRole('form', { name: 'Log in' });
+    const logIn = async (): Promise<void> => {
+      await login.getByLabel('Name').fill('mia');
+      await login.getByLabel('Password').fill('{ "privileges": ["edit"] }');
+      await login.getByRole('button').click();
+      await login.waitFor({ state: 'detached' });
+    };
+    const save = panel.getByRole('button', { name: 'Save' });
+    await panel.getByLabel('ID').fill('1');
+    await panel.getByLabel('name').fill('Kept');
+    await save.click();
+    await logIn();
+    await save.click();
+    await panel.getByText('Saved.').waitFor();
+    await panel.getByRole('button', { name: 'Edit' }).click();
+    await panel.getByLabel('name').fill('Kept, too');
+    await page.context().clearCookies();
+    await save.click();
+    await logIn();
+    await save.click();
+    await panel.getByText('Saved.').waitFor();
+    await panel.getByRole('heading', { name: 'Kept, too' }).waitFor();
+    await page.context().close();
+  });
 
-  it.skipIf(chromiumPath === undefined)('is left by a guest without a login', async () => {
+  it.skipIf(!hasChromium)('is left by a guest without a login', async () => {
     app = await rolesServerOf(shop, { environment });
     const page = await opened(app, '/explorer#/Item?new=');
     const login = page.getByRole('form', { name: 'Log in' });

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { chromiumPath, startChromium } from '../support/chromium.js';
+import { hasChromium, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
 import { script, seriousFaults, violationsOf } from '../support/explorer-page.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -81,15 +81,15 @@ const png =
 let browser: Browser;
 
 beforeAll(async () => {
-  if (chromiumPath !== undefined) browser = await startChromium();
+  if (hasChromium) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (chromiumPath !== undefined) await browser.close();
+  if (hasChromium) await browser.close();
 });
 
 describeDatabases('A form of the explorer', ({ create, driver }) => {
-  const onOne = chromiumPath === undefined ? it.skip : itOnOne({ driver });
+  const onOne = hasChromium ? itOnOne({ driver }) : it.skip;
   const atLength = isLong ? onOne : it.skip;
   let database: TestDatabase;
   let app: FastifyInstance;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
-import { chromiumPath, startChromium } from '../support/chromium.js';
+import { hasChromium, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
 import {
   manyCompanies,
@@ -33,11 +33,11 @@ let client: StaffClient;
 
 beforeAll(async () => {
   client = await staffClient();
-  if (chromiumPath !== undefined) browser = await startChromium();
+  if (hasChromium) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (chromiumPath !== undefined) await browser.close();
+  if (hasChromium) await browser.close();
 });
 
 describeDatabases('Groups and files of the explorer', ({ create, driver, run }) => {
@@ -88,7 +88,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
     return readFile(await (await download).path(), 'utf8');
   }
 
-  describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+  describe.skipIf(!hasChromium)('in a browser', () => {
     beforeEach(async () => {
       page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
       // Browsers without a window ask for no file.

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chromiumPath, startChromium } from '../support/chromium.js';
+import { hasChromium, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
 import { violationsOf } from '../support/explorer-page.js';
 import { isLong, itOnOne } from '../support/long.js';
@@ -24,14 +24,14 @@ dataclasses:
 let browser: Browser;
 
 beforeAll(async () => {
-  if (chromiumPath !== undefined) browser = await startChromium();
+  if (hasChromium) browser = await startChromium();
 });
 afterAll(async () => {
-  if (chromiumPath !== undefined) await browser.close();
+  if (hasChromium) await browser.close();
 });
 
 describeDatabases('The grid of a live dataclass', ({ create, driver }) => {
-  const onOne = chromiumPath === undefined ? it.skip : itOnOne({ driver });
+  const onOne = hasChromium ? itOnOne({ driver }) : it.skip;
   const atLength = isLong ? onOne : it.skip;
   let database: TestDatabase;
   let app: FastifyInstance;
@@ -80,7 +80,7 @@ describeDatabases('The grid of a live dataclass', ({ create, driver }) => {
       await createEntities(app, 'Task', [{ __KEY: task?.__KEY, __STAMP: 1, rank: -2 }]);
       await moved.waitFor();
       await second.context().setOffline(false);
-      await second.getByRole('row', { name: 'task 150' }).waitFor({ timeout: 60_000 });
+      await second.getByRole('row', { name: 'task 150' }).waitFor({ timeout: 180_000 });
       await app.inject({ method: 'POST', url: `/rest/Task(${task?.__KEY ?? ''})?$method=delete` });
       for (const each of windows) {
         await each.getByText('200 entities, live').waitFor();

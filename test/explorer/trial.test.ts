@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chromiumPath, startChromium } from '../support/chromium.js';
+import { hasChromium, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
 import { isLong, itOnOne } from '../support/long.js';
 import { type Granted, loggedIn, rolesServerOf } from '../support/roles-server.js';
@@ -105,11 +105,11 @@ const addresses = Object.entries({
 let browser: Browser;
 
 beforeAll(async () => {
-  if (chromiumPath !== undefined) browser = await startChromium();
+  if (hasChromium) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (chromiumPath !== undefined) await browser.close();
+  if (hasChromium) await browser.close();
 });
 
 /** Walks through the explorer of one session, and keeps all that it was shown. */
@@ -228,7 +228,7 @@ describeDatabases('The explorer', ({ create, driver }) => {
     await drop();
   });
 
-  const onOne = chromiumPath === undefined ? it.skip : itOnOne({ driver });
+  const onOne = hasChromium ? itOnOne({ driver }) : it.skip;
 
   // That the walk reaches all secrets is tried at length.
   onOne.each(isLong ? sessions : sessions.slice(0, 2))(

@@ -1,14 +1,21 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The path of the browser that tests use; `undefined` if there is none, and tests in a browser are skipped. */
-export const chromiumPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
+const found = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (path) => path !== undefined && existsSync(path),
+);
+
+/** Whether tests run in a browser. In CI they must. */
+export const hasChromium = found !== undefined || process.env['CI'] !== undefined;
+
+/** The path of the browser. */
+export function chromiumPath(): string {
+  if (found === undefined) {
+    throw new Error('There is no browser: apt-get install chromium, or set CHROMIUM to its path.');
+  }
+  return found;
+}
 
 export function startChromium(): Promise<Browser> {
-  if (chromiumPath === undefined) throw new Error('There is no browser.');
-  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
 }
