@@ -35,9 +35,11 @@ interface Opened {
   readonly samples: Samples;
   readonly seeds: Seeds;
   readonly unseeded: readonly string[];
+  /** The declared events of each dataclass. */
+  readonly events: readonly DataclassDefinition['events'][];
 }
 
-/** The whole server, on a separate database with two entities of each dataclass. */
+/** The whole server without events, on a separate database with two entities of each dataclass. */
 export class TriedServer {
   private constructor(
     private readonly server: Server,
@@ -52,6 +54,9 @@ export class TriedServer {
 
   static async start(server: Server, table: Table): Promise<TriedServer> {
     const database = await testDatabase();
+    // Events may act on more than this database: send mails, call other services.
+    const events = server.definitions.map((each) => each.events);
+    for (const each of server.definitions) Object.assign(each, { events: [] });
     const app = server.buildApp({
       databaseUrl: database.url,
       logger: false,
@@ -73,7 +78,7 @@ export class TriedServer {
     for (const { name } of server.definitions) {
       if (!(await isSeeded(seeds, name))) unseeded.push(name);
     }
-    return new TriedServer(server, table, { database, app, samples, seeds, unseeded });
+    return new TriedServer(server, table, { database, app, samples, seeds, unseeded, events });
   }
 
   /** What a holder can do but should not, or should but cannot: none in a correct server. */
@@ -100,10 +105,13 @@ export class TriedServer {
   }
 
   async stop(): Promise<void> {
-    const { app, database, seeds } = this.opened;
+    const { app, database, seeds, events } = this.opened;
     await seeds.close();
     await app.close();
     await database.remove();
+    for (const [at, each] of this.server.definitions.entries()) {
+      Object.assign(each, { events: events[at] });
+    }
   }
 
   /** Selects every request, or one in that many, beginning with another one for each holder. */
