@@ -20,9 +20,9 @@ export const attributeMessages = {
   },
   'attribute/no-kind': {
     severity: 'error',
-    meaning: 'An attribute has none of type, to, computed and alias.',
+    meaning: 'An attribute has none of type, to, computed, alias and aggregate.',
     text: (f: { attribute: string }) =>
-      `${f.attribute} is not defined. Give it one of type, to, computed and alias.`,
+      `${f.attribute} is not defined. Give it one of type, to, computed, alias and aggregate.`,
   },
   'attribute/no-scale': {
     severity: 'error',
@@ -38,7 +38,7 @@ export const attributeMessages = {
   },
   'attribute/several-kinds': {
     severity: 'error',
-    meaning: 'An attribute has more than one of type, to, computed and alias.',
+    meaning: 'An attribute has more than one of type, to, computed, alias and aggregate.',
     text: (f: { attribute: string; first: string; second: string }) =>
       `${f.attribute} has ${f.first} and ${f.second}, and can be one of these only.`,
   },

@@ -11,7 +11,7 @@ export const storageCases: readonly ProblemCase[] = [
       'd: { <<d>>tpye: string }',
     ]),
     expected: [
-      { code: 'attribute/no-kind', at: 'a' },
+      { code: 'attribute/no-kind', at: 'a', says: 'alias and aggregate' },
       { code: 'attribute/no-kind', at: 'b' },
       { code: 'attribute/several-kinds', at: 'c' },
       { code: 'shape/unknown-key', at: 'd', says: 'did you mean type?' },
