@@ -10,7 +10,7 @@ import { checkMandatoryCircles } from './mandatory-circles.js';
 import { placesOf, type Places } from './places.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
-import { checkRoles, readRoles, type RolesSource } from './roles/check-roles.js';
+import { checkReachable, checkRoles, readRoles, type RolesSource } from './roles/check-roles.js';
 import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
 import { checkTables } from './tables.js';
@@ -95,7 +95,9 @@ function buildModel(context: Context, root: SourceNode, roles: RolesSource | und
   if (roles?.node === undefined) return model;
   const checked = checkRoles(context, { roles: roles.node, explorer }, parts);
   checkOpenedAliases(context, world, model, checked);
-  return { ...withAccess(model, checked), roles: checked };
+  const resolved = withAccess(model, checked);
+  checkReachable(context, world, model, resolved);
+  return { ...resolved, roles: checked };
 }
 
 /** A problem of the whole file is shown at its first key. */

@@ -242,8 +242,10 @@ class RolesDrafter {
         if (!isClosed) lost(`${action} does not apply to a ${type}`);
         continue;
       }
+      // An empty list has no effect in a source, and is an error in a model.
+      if (names.length === 0) continue;
       const before = into.get(action);
-      if (before !== undefined && before.length > 0 && names.length > 0) {
+      if (before !== undefined) {
         this.notes.add('import/permission-twice', place, { applyTo, action });
       }
       const list = this.#closed(names);
@@ -251,7 +253,7 @@ class RolesDrafter {
     }
   }
 
-  /** A list from which all names were left out must not become an empty one, which opens. */
+  /** A list from which all names were left out must not become one that opens. */
   #closed(names: readonly string[]): readonly string[] {
     const known = this.#known(names);
     const [first] = names;

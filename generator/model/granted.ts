@@ -36,7 +36,7 @@ export class Granted {
   ) {
     for (const { type, applyTo, actions } of roles.permissions) {
       for (const [action, names] of Object.entries(actions)) {
-        if (names.length > 0) this.#said.set(`${action} ${type} ${applyTo}`, names.map(folded));
+        this.#said.set(`${action} ${type} ${applyTo}`, names.map(folded));
       }
     }
   }

@@ -39,6 +39,7 @@ export class EmployeeSelection extends EmployeeSelectionBase {
 
 const roles = `
 roles:
+  restrictedByDefault: false
   forceLogin: false
   privileges:
     - { privilege: viewStaff, includes: [] }

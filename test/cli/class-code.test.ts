@@ -102,7 +102,10 @@ describe('drs-gen with classes of the user', () => {
     const world = await generated();
     world.disk.put(
       '/home/model.yaml',
-      after.replace('dataclasses:', 'roles: { permissions: { allowed: [] } }\ndataclasses:'),
+      after.replace(
+        'dataclasses:',
+        'roles: { restrictedByDefault: false, permissions: { allowed: [] } }\ndataclasses:',
+      ),
     );
     const tree = world.disk.tree('');
     const { code, err } = await world.run('model.yaml -o server --warn-as-error');

@@ -505,12 +505,12 @@ itLong('A name that changed twice between two runs becomes the last one', async 
 });
 
 itLong('Warnings about old names stop the run when warnings are errors', async () => {
-  const project = await projectOf(`${model()}roles: {}\n`, {
+  const project = await projectOf(`${model()}roles: { restrictedByDefault: false }\n`, {
     'src/classes/Employee.ts': employee,
   });
   const tree = project.tree();
   const answer = await project.generate(
-    `${model({ fax: 'telefax' })}roles: {}\n`,
+    `${model({ fax: 'telefax' })}roles: { restrictedByDefault: false }\n`,
     '--warn-as-error',
   );
   expect([answer.code, told(project, answer)]).toEqual([

@@ -46,6 +46,7 @@ jobs:
   mail: { params: { to: string } }
   tidy: {}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: edit, includes: [view] }]
   roles: [{ role: clerk, privileges: [edit] }]
   permissions:

@@ -7,7 +7,7 @@ const attributes = (count: number): string =>
 
 const modelWith = (lines: string): string => `drs: 1
 name: shop
-roles: {}
+roles: { restrictedByDefault: false }
 dataclasses:
   Item:
     attributes:

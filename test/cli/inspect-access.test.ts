@@ -29,6 +29,7 @@ dataclasses:
 
 const roles = `
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: viewStaff }, { privilege: manageStaff, includes: [viewStaff] }]
   roles: [{ role: HR, privileges: [manageStaff] }]
   permissions:
@@ -146,6 +147,7 @@ dataclasses:
       name: string
       items: { to: Item, many: true, inverse: other }
 roles:
+  restrictedByDefault: false
   permissions:
     allowed:
       - { applyTo: Item.pin, type: attribute, read: [none] }

@@ -15,7 +15,7 @@ afterEach(() => {
 
 const modelOf = (attributes: string, others = ''): string => `drs: 1
 name: shop
-roles: {}
+roles: { restrictedByDefault: false }
 dataclasses:
   Company:
     attributes:

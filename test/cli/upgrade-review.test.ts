@@ -13,6 +13,7 @@ dataclasses:
       entity:
         weigh: { returns: number }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }]
   roles: []
 `;

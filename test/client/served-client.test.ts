@@ -636,8 +636,9 @@ describeDatabases('A typed client', ({ create, driver }) => {
   it('locks entities, reloads and deletes them', async () => {
     await open();
     const acme = await ds.Company.get(2);
-    const guest = connect();
-    const same = await guest.Company.get(2);
+    const other = connect();
+    await other.session.login('mia', 'example');
+    const same = await other.Company.get(2);
     if (acme === null || same === null) throw new Error('no Acme');
     expect(await acme.lock()).toBe(true);
     expect(await same.lock()).toBe(false);

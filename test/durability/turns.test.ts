@@ -34,6 +34,7 @@ singletons:
       keep: { exposed: true }
       never: { exposed: true }
 roles:
+  restrictedByDefault: false
   permissions:
     allowed:
       - { applyTo: ds, type: datastore, read: [guest], create: [guest], update: [guest], execute: [guest] }

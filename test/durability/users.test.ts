@@ -20,6 +20,7 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }]
 `;
 

@@ -227,6 +227,7 @@ dataclasses:
       note: string
       track: { to: Track, inverse: lines }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
   permissions:
     allowed:

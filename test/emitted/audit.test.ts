@@ -65,6 +65,7 @@ ${audit === '' ? '' : `    audit: ${audit}`}`;
   it('records the user of a request if class code has functions only', async () => {
     const others = `datastore: { functions: { ping: { exposed: true, returns: number } } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: edit }]
   permissions:
     allowed:

@@ -12,6 +12,7 @@ import { itLong } from '../support/long.js';
 const plain = firstModel('staff');
 const withRoles = `${plain}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }]
   roles: []
 `;

@@ -54,6 +54,7 @@ dataclasses:
       code: { alias: note.code }
       length: { computed: integer }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: readSecrets }]
   permissions:
     allowed: [{ applyTo: Remark.secret, type: attribute, read: [readSecrets] }]

@@ -8,7 +8,7 @@ const older = (driver: string): string => `
 drs: 1
 name: renamed
 database: ${driver}
-roles: {}
+roles: { restrictedByDefault: false }
 dataclasses:
   Company:
     attributes:
@@ -32,7 +32,7 @@ const newer = (driver: string): string => `
 drs: 1
 name: renamed
 database: ${driver}
-roles: {}
+roles: { restrictedByDefault: false }
 dataclasses:
   Firm:
     renamedFrom: [Business, Company]

@@ -22,6 +22,7 @@ dataclasses:
     exposed: false
     attributes: { ID: { type: integer, key: true } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: edit, includes: [view] }]
   permissions:
     allowed:
@@ -169,6 +170,7 @@ dataclasses:
     functions:
       dataclass: { clear: { exposed: true } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: edit }]
   permissions:
     allowed:

@@ -98,7 +98,7 @@ describe('The runtime of a server', () => {
     expect(await modulesOf(first.replace('drs: 1', compatible))).toEqual(
       parts('compatibility', ...sqlite),
     );
-    const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
+    const withRoles = `${first}\nroles:\n  restrictedByDefault: false\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
       parts('access', 'class', 'permissions', ...sqlite, 'testing', 'users'),
     );
@@ -198,7 +198,7 @@ describe('The runtime of a server', () => {
     { name: 'images', yaml: `${model}      data: image\n` },
     {
       name: 'roles',
-      yaml: `${firstModel('staff')}\nroles:\n  privileges: [{ privilege: view }]\n`,
+      yaml: `${firstModel('staff')}\nroles:\n  restrictedByDefault: false\n  privileges: [{ privilege: view }]\n`,
     },
   ])('imports no missing file in a server of a model with $name', async ({ yaml }) => {
     const folder = await typedRuntime();

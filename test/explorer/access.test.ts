@@ -21,6 +21,7 @@ dataclasses:
 const closed = `${item}
 explorer: { privilege: explore }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: explore }, { privilege: manage, includes: [explore] }, { privilege: other }]
 `;
 
@@ -178,6 +179,7 @@ describe('The explorer of a model with explorer.privilege', () => {
 describe('A form of the explorer', () => {
   const shop = `${item}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: edit }]
   permissions:
     allowed: [{ applyTo: Item, type: dataclass, create: [edit], update: [edit] }]

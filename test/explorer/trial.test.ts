@@ -36,6 +36,7 @@ dataclasses:
       text: string
       company: { to: Company, inverse: plans }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
   permissions:
     allowed:

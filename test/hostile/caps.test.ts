@@ -11,6 +11,7 @@ dataclasses:
       ID: { type: integer, key: true, generated: sequence }
       text: string
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: write, includes: [] }]
   permissions:
     allowed: [{ applyTo: Note, type: dataclass, create: [write] }]

@@ -45,6 +45,7 @@ dataclasses:
       items: { to: Item, many: true, inverse: main_group, restName: Line Items }
     restrict: true
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: prices }]
   permissions:
     allowed:

@@ -56,6 +56,7 @@ ${tables
   )
   .join('')}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }]
   permissions: { allowed: [] }
 `;

@@ -475,7 +475,6 @@ describe('roles of a project', () => {
           {
             applyTo: 'Person_Data',
             type: 'dataclass',
-            update: [],
             read: ['none', 'read'],
             drop: ['read'],
           },

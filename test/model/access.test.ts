@@ -24,7 +24,7 @@ singletons: { Clock: { functions: { a: { exposed: true }, b: { exposed: true } }
 `;
 
 function modelWith(roles: string): Model {
-  const text = `${dataclasses}roles:\n  privileges: [{ privilege: low }, { privilege: high, includes: [low] }, { privilege: top, includes: [high] }]\n${roles}`;
+  const text = `${dataclasses}roles:\n  ${roles.includes('restrictedByDefault') ? '' : 'restrictedByDefault: false\n  '}privileges: [{ privilege: low }, { privilege: high, includes: [low] }, { privilege: top, includes: [high] }]\n${roles}`;
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
   const { value, problems } = checkModel(input);
   if (value === undefined) throw new Error(JSON.stringify(problems));
@@ -49,8 +49,8 @@ describe('The access of a model', () => {
     expect(found[1]?.access).toBeUndefined();
   });
 
-  it('has no entry for what guest or an empty list allows', () => {
-    const [found] = modelWith(allowed(`${patient}, read: [guest, low], update: []`)).dataclasses;
+  it('has no entry for what guest allows', () => {
+    const [found] = modelWith(allowed(`${patient}, read: [guest, low]`)).dataclasses;
     expect(found?.access).toBeUndefined();
   });
 

@@ -33,6 +33,7 @@ singletons:
 
 const roles = `
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: viewStaff }, { privilege: manageStaff, includes: [viewStaff] }]
   roles: [{ role: HR, privileges: [manageStaff] }, { role: Viewer, privileges: [viewStaff] }]
   permissions:

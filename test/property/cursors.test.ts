@@ -27,7 +27,7 @@ dataclasses:
       sum: { computed: number, expression: "c * 3" }
       groupTitle: { alias: group.title }
       group: { to: Group, inverse: items }
-roles: {}
+roles: { restrictedByDefault: false }
 `;
 
 const integers = fc.constantFrom(0, 1, 2, -7, 9007199254740991);

@@ -17,7 +17,7 @@ dataclasses:
       parent: { to: Node, inverse: children }
       children: { to: Node, many: true, inverse: parent }
 limits: { pageSize: 20 }
-roles: {}
+roles: { restrictedByDefault: false }
 `;
 
 interface Node {

@@ -24,6 +24,7 @@ datastore:
   functions:
     become: { exposed: true, params: { privileges: string } }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: view, includes: [] }
     - { privilege: edit, includes: [view] }

@@ -46,6 +46,7 @@ dataclasses:
       ID: { type: integer, key: true }
       tick: { computed: integer }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }, { privilege: some }, { privilege: secrets }]
   permissions:
     allowed:

@@ -58,6 +58,7 @@ dataclasses:
       ID: { type: string, key: true }
       owner: { to: Employee, onDelete: setNull }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }, { privilege: broken }, { privilege: north }, { privilege: south }]
 `;
 

@@ -1,5 +1,6 @@
 const privileges = `
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: view, includes: [] }
     - { privilege: edit, includes: [view] }

@@ -72,6 +72,12 @@ export const accessMessages = {
     meaning: 'A privilege, role or permission is declared twice, without regard to case.',
     text: (f: { what: string; name: string }) => `The ${f.what} ${f.name} is declared already.`,
   },
+  'roles/empty-list': {
+    severity: 'error',
+    meaning: 'The list of an action in a permission is empty.',
+    text: (f: { action: string }) =>
+      `An empty list does not say who may ${f.action}. Write [guest] for everybody or [none] for nobody, or leave ${f.action} out.`,
+  },
   'roles/file-not-found': {
     severity: 'error',
     meaning: 'The roles file does not exist.',
@@ -108,5 +114,10 @@ export const accessMessages = {
     severity: 'error',
     meaning: 'applyTo names no resource of the permission’s type.',
     text: (f: { type: string; applyTo: string }) => `The model has no ${f.type} ${f.applyTo}.`,
+  },
+  'roles/unreachable': {
+    severity: 'warning',
+    meaning: 'Nobody can reach an exposed dataclass or function, because no permission opens it.',
+    text: (f: { names: string }) => `No permission lets anybody reach ${f.names}.`,
   },
 } satisfies MessageTable;

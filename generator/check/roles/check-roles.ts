@@ -3,10 +3,11 @@ import { actions as actionWords, isOneOf, permissionTypes } from '../../source/v
 import { fold } from '../../../runtime/protocol/fold.js';
 import { checkRenames, renamedFromOf } from '../renames.js';
 import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
-import type { Action, Permission, Roles, Model } from '../../model/model.js';
-import type { SourceNode } from '../../source/tree.js';
+import type { Action, ClassFunction, Permission, Roles, Model } from '../../model/model.js';
+import type { SourceKey, SourceNode } from '../../source/tree.js';
 import type { ModelInput } from '../check-model.js';
 import type { Context } from '../context.js';
+import type { World } from '../world.js';
 import { checkRolesShape } from '../shape/check-shape.js';
 import { readFile } from '../yaml-problems.js';
 
@@ -74,7 +75,7 @@ export function checkRoles(
   const [opening] = privileges.named(explorer === undefined ? [] : [explorer]);
   return {
     forceLogin: booleanOf(child(roles, 'forceLogin')) === true,
-    restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) === true,
+    restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) !== false,
     privileges: privileges.declared,
     roles: bundles(context, roles, privileges),
     permissions: permissions(context, roles, privileges, parts),
@@ -145,7 +146,6 @@ function permissions(
   });
 }
 
-/** An empty list says nothing about its action, as in existing roles files. */
 function fittingPrivileges(
   { report }: Context,
   item: SourceNode,
@@ -155,8 +155,13 @@ function fittingPrivileges(
   const found: Partial<Record<Action, readonly string[]>> = {};
   for (const action of actionWords) {
     const given = entry(item, action);
-    const names = privileges.named(itemsOf(given?.value));
-    if (given === undefined || names.length === 0) continue;
+    if (given === undefined) continue;
+    const { value } = given;
+    if (value.kind === 'list' && value.items.length === 0) {
+      report('roles/empty-list', { action }, value);
+    }
+    const names = privileges.named(itemsOf(value));
+    if (names.length === 0) continue;
     if (fittingActions[type].includes(action)) found[action] = names;
     // Existing roles files close promote for the whole datastore with none, which changes nothing.
     else if (names.some((name) => name !== 'none')) {
@@ -213,4 +218,43 @@ type Entry = readonly [string, string];
 
 function byFolded(entries: readonly Entry[]): ReadonlyMap<string, string> {
   return new Map(entries.map(([name, now]) => [fold(name), now]));
+}
+
+/**
+ * Names the exposed dataclasses and functions that the roles leave to nobody: the functions of a
+ * dataclass that has no address are not listed, too.
+ */
+export function checkReachable(
+  { report }: Context,
+  { root, dataclass }: World,
+  before: ResourceParts,
+  after: ResourceParts,
+): void {
+  const help = 'name it in permissions, or write exposed: false';
+  const tell = (names: readonly string[], at: SourceKey | undefined): void => {
+    if (names.length === 0 || at === undefined) return;
+    report('roles/unreachable', { names: names.join(', ') }, at, help);
+  };
+  const lost = (
+    owner: string,
+    were: readonly ClassFunction[],
+    are: readonly ClassFunction[],
+  ): readonly string[] =>
+    were.flatMap(({ name, exposed }, index) =>
+      exposed && are[index]?.exposed === false ? [`${owner}.${name}`] : [],
+    );
+  for (const [index, was] of before.dataclasses.entries()) {
+    const is = after.dataclasses[index];
+    if (is === undefined || !was.exposed) continue;
+    const functions = Object.values(was.functions).flat();
+    tell(
+      is.exposed ? lost(was.name, functions, Object.values(is.functions).flat()) : [was.name],
+      dataclass.get(was.name)?.key,
+    );
+  }
+  tell(lost('ds', before.functions, after.functions), entry(root, 'datastore')?.key);
+  for (const [index, was] of before.singletons.entries()) {
+    const functions = after.singletons[index]?.functions ?? [];
+    tell(lost(was.name, was.functions, functions), entry(child(root, 'singletons'), was.name)?.key);
+  }
 }

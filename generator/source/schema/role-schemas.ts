@@ -22,7 +22,7 @@ export const roleSchemas: Definitions = {
   roles: mapping('Privileges, roles and permissions.', {
     $schema: text('Without meaning.'),
     forceLogin: flag('Nothing but logging in is open to a guest.', false),
-    restrictedByDefault: flag('What no permission names is closed.', false),
+    restrictedByDefault: flag('What no permission names is closed.', true),
     privileges: list(
       'Privileges. guest (everyone has it) and none (nobody has it) are built in.',
       mapping(

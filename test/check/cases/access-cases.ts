@@ -72,7 +72,7 @@ singletons:
   },
   {
     name: 'types',
-    yaml: sound(`roles: {}
+    yaml: sound(`roles: { restrictedByDefault: false }
 datastore:
   functions:
     a: { params: { p: <<a>>B, q: <<b>>void, r: "A.selection[]" }, returns: message }
@@ -101,7 +101,7 @@ datastore:
   },
   {
     name: 'jobs',
-    yaml: sound(`roles: {}
+    yaml: sound(`roles: { restrictedByDefault: false }
 jobs:
   mail: { params: { to: { type: string, optional: true }, who: <<a>>A, all: <<b>>"A[]", picture: { type: <<c>>image } } }
   <<d>>Mail: {}
@@ -143,6 +143,7 @@ export const roleCases: readonly ProblemCase[] = [
     yaml: sound('roles: conf/roles.json'),
     beside: {
       'conf/roles.json': `{
+  "restrictedByDefault": false,
   "privileges": [
     { "privilege": "read", "includes": [<<a>>"rad"], "id": "1" },
     { "privilege": "none", <<b>>"include": [] },
@@ -152,7 +153,7 @@ export const roleCases: readonly ProblemCase[] = [
   ],
   "roles": [{ "role": "X", "privileges": [<<e>>"write", "READ"] }, { "role": <<f>>"x" }],
   "permissions": { "allowed": [
-    { "applyTo": "ds", "type": "datastore", "read": ["none"], "promote": ["none"], "create": [] },
+    { "applyTo": "ds", "type": "datastore", "read": ["none"], "promote": ["none"], "create": <<n>>[] },
     { "applyTo": <<g>>"B", "type": "dataclass", "read": [<<h>>"rea"] },
     { "applyTo": "a.X", "type": "attribute", <<i>>"execute": ["read"] },
     { "applyTo": <<j>>"A.x", "type": "attribute" },
@@ -175,12 +176,64 @@ export const roleCases: readonly ProblemCase[] = [
       { code: 'roles/unknown-resource', at: 'k' },
       { code: 'shape/unknown-value', at: 'l' },
       { code: 'roles/reserved-privilege', at: 'm' },
+      {
+        code: 'roles/empty-list',
+        at: 'n',
+        says: 'Write [guest] for everybody or [none] for nobody, or leave create out.',
+      },
+    ],
+  },
+  {
+    name: 'what nobody can reach',
+    yaml: `drs: 1
+name: test
+dataclasses:
+  Open:
+    attributes: { ID: { type: integer, key: true } }
+  Created:
+    attributes: { ID: { type: integer, key: true } }
+  <<a>>Called:
+    attributes: { ID: { type: integer, key: true } }
+    functions:
+      dataclass: { open: { exposed: true }, closed: { exposed: true }, own: {} }
+      entity: { none: { exposed: true } }
+  <<b>>Changed:
+    attributes: { ID: { type: integer, key: true } }
+    functions: { entity: { f: { exposed: true } } }
+  Own:
+    exposed: false
+    attributes: { ID: { type: integer, key: true } }
+<<c>>datastore: { functions: { login: { exposed: true }, open: { exposed: true } } }
+singletons:
+  <<d>>Clock: { functions: { now: { exposed: true }, set: {} } }
+  Counter: { functions: { next: { exposed: true } } }
+roles:
+  privileges: [{ privilege: view }]
+  permissions:
+    allowed:
+      - { applyTo: Open, type: dataclass, read: [guest] }
+      - { applyTo: Created, type: dataclass, create: [view] }
+      - { applyTo: Called.open, type: method, execute: [view] }
+      - { applyTo: Called.none, type: method, execute: [none] }
+      - { applyTo: Changed, type: dataclass, update: [view], drop: [view] }
+      - { applyTo: ds.open, type: method, execute: [guest] }
+      - { applyTo: Counter, type: singleton, execute: [view] }
+`,
+    expected: [
+      {
+        code: 'roles/unreachable',
+        at: 'a',
+        says: 'No permission lets anybody reach Called.closed, Called.none.',
+      },
+      { code: 'roles/unreachable', at: 'b', says: 'No permission lets anybody reach Changed.' },
+      { code: 'roles/unreachable', at: 'c', says: 'reach ds.login.' },
+      { code: 'roles/unreachable', at: 'd', says: 'reach Clock.now.' },
     ],
   },
   {
     name: 'the privilege of the explorer',
     yaml: sound(
-      'explorer: { privilege: <<a>>views }\nroles: { privileges: [{ privilege: view }] }\n',
+      'explorer: { privilege: <<a>>views }\nroles: { restrictedByDefault: false, privileges: [{ privilege: view }] }\n',
     ),
     expected: [{ code: 'roles/unknown-privilege', at: 'a', says: 'did you mean view?' }],
   },
@@ -222,6 +275,7 @@ dataclasses:
       name: string
       companies: { to: Company, many: true, inverse: country }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
   permissions:
     allowed:

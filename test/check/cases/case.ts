@@ -8,7 +8,7 @@ export interface ProblemCase extends Given {
 
 /** A model file with the given dataclasses, which are indented by two spaces. */
 export function model(dataclasses: string): string {
-  return `drs: 1\nname: test\nroles: {}\ndataclasses:\n${dataclasses}`;
+  return `drs: 1\nname: test\nroles: { restrictedByDefault: false }\ndataclasses:\n${dataclasses}`;
 }
 
 /**

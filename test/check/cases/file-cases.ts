@@ -11,7 +11,7 @@ export const fileCases: readonly ProblemCase[] = [
   { name: 'directive', yaml: '%NO\n---\ndrs: 1', expected: [{ code: 'yaml/directive' }] },
   {
     name: 'duplicate key',
-    yaml: sound('roles: {}\n<<a>>name: again\n'),
+    yaml: sound('roles: { restrictedByDefault: false }\n<<a>>name: again\n'),
     expected: [{ code: 'yaml/duplicate-key', at: 'a' }],
   },
   { name: 'empty file', yaml: '# nothing\n', expected: [{ code: 'yaml/empty' }] },
@@ -122,12 +122,12 @@ export const shapeCases: readonly ProblemCase[] = [
   },
   {
     name: 'another version',
-    yaml: sound('roles: {}').replace('drs: 1', 'drs: <<a>>2'),
+    yaml: sound('roles: { restrictedByDefault: false }').replace('drs: 1', 'drs: <<a>>2'),
     expected: [{ code: 'shape/unknown-value', at: 'a', says: 'drs cannot be 2' }],
   },
   {
     name: 'unknown keys, near and far',
-    yaml: sound('roles: {}\n<<a>>databse: sqlite\n<<b>>xyz: 1'),
+    yaml: sound('roles: { restrictedByDefault: false }\n<<a>>databse: sqlite\n<<b>>xyz: 1'),
     expected: [
       { code: 'shape/unknown-key', at: 'a', says: 'did you mean database?' },
       { code: 'shape/unknown-key', at: 'b' },
@@ -151,7 +151,7 @@ export const shapeCases: readonly ProblemCase[] = [
   {
     name: 'numbers out of range and of another kind',
     yaml: sound(
-      'roles: {}\nlimits: { pageSize: <<a>>0, filterDepth: <<b>>5000, bodySize: <<c>>1.5, queryTimeout: <<d>>many, maxEntitySetTimeout: null, <<e>>uploadSize: }',
+      'roles: { restrictedByDefault: false }\nlimits: { pageSize: <<a>>0, filterDepth: <<b>>5000, bodySize: <<c>>1.5, queryTimeout: <<d>>many, maxEntitySetTimeout: null, <<e>>uploadSize: }',
     ),
     expected: [
       { code: 'shape/out-of-range', at: 'a', says: 'at least 1' },
@@ -163,7 +163,9 @@ export const shapeCases: readonly ProblemCase[] = [
   },
   {
     name: 'databases',
-    yaml: sound('roles: {}\ndatabase: [sqlite, <<a>>mysql, <<b>>sqlite]'),
+    yaml: sound(
+      'roles: { restrictedByDefault: false }\ndatabase: [sqlite, <<a>>mysql, <<b>>sqlite]',
+    ),
     expected: [
       { code: 'shape/unknown-value', at: 'a' },
       { code: 'shape/repeated-item', at: 'b' },
@@ -171,7 +173,7 @@ export const shapeCases: readonly ProblemCase[] = [
   },
   {
     name: 'mappings where databases are named',
-    yaml: sound('roles: {}\ndatabase: [<<a>>{}, <<b>>{}]'),
+    yaml: sound('roles: { restrictedByDefault: false }\ndatabase: [<<a>>{}, <<b>>{}]'),
     expected: [
       { code: 'shape/wrong-type', at: 'a', says: 'must be one of sqlite, postgres' },
       { code: 'shape/wrong-type', at: 'b' },
@@ -288,7 +290,7 @@ export const shapeCases: readonly ProblemCase[] = [
   {
     name: 'types of other systems in functions',
     yaml: sound(
-      'roles: {}\ndatastore: { functions: { f: { params: { a: <<a>>int, b: <<b>>strng }, returns: <<c>>datetime } } }\n',
+      'roles: { restrictedByDefault: false }\ndatastore: { functions: { f: { params: { a: <<a>>int, b: <<b>>strng }, returns: <<c>>datetime } } }\n',
     ),
     expected: [
       { code: 'function/unknown-type', at: 'a', says: 'use integer' },
@@ -336,7 +338,10 @@ export const shapeCases: readonly ProblemCase[] = [
     events: [saving, <<a>>saving, <<b>>savng]
     functions:
       dataclass: { f: { params: { p: <<c>>3, <<q>>q: { <<d>>typ: string } } } }
-`).replace('roles: {}', 'roles: {}\nsingletons: { S: { scope: <<e>>global } }'),
+`).replace(
+      'roles: { restrictedByDefault: false }',
+      'roles: { restrictedByDefault: false }\nsingletons: { S: { scope: <<e>>global } }',
+    ),
     expected: [
       { code: 'shape/repeated-item', at: 'a' },
       { code: 'shape/unknown-value', at: 'b', says: 'did you mean saving?' },

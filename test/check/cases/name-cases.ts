@@ -39,7 +39,10 @@ export const nameCases: readonly ProblemCase[] = [
     name: 'the same but for case',
     yaml: model(`  A: { attributes: { ID: { type: integer, key: true }, ä: string, <<b>>Ä: string } }
   <<a>>a: { table: b, attributes: { ID: { type: integer, key: true } } }
-`).replace('roles: {}', 'roles: {}\nsingletons: { <<c>>A: {} }'),
+`).replace(
+      'roles: { restrictedByDefault: false }',
+      'roles: { restrictedByDefault: false }\nsingletons: { <<c>>A: {} }',
+    ),
     expected: [
       { code: 'name/duplicate', at: 'a', says: 'differ only in case' },
       { code: 'name/duplicate', at: 'b' },
@@ -135,7 +138,10 @@ export const nameCases: readonly ProblemCase[] = [
   },
   {
     name: 'datastore and report format',
-    yaml: sound('roles: {}\nreportFormat: <<b>>a b').replace('name: test', 'name: <<a>>1st'),
+    yaml: sound('roles: { restrictedByDefault: false }\nreportFormat: <<b>>a b').replace(
+      'name: test',
+      'name: <<a>>1st',
+    ),
     expected: [
       { code: 'name/datastore', at: 'a' },
       { code: 'name/report-format', at: 'b' },
@@ -144,13 +150,13 @@ export const nameCases: readonly ProblemCase[] = [
   {
     name: 'origins',
     yaml: sound(
-      'roles: {}\norigins: [https://app.example.com, "http://localhost:5173", "capacitor://localhost", <<a>>https://app.example.com/, <<b>>HTTPS://APP.example.com, <<c>>"*", <<d>>"https://*.example.com", <<e>>"https://app.example.com:443", <<f>>app.example.com]',
+      'roles: { restrictedByDefault: false }\norigins: [https://app.example.com, "http://localhost:5173", "capacitor://localhost", <<a>>https://app.example.com/, <<b>>HTTPS://APP.example.com, <<c>>"*", <<d>>"https://*.example.com", <<e>>"https://app.example.com:443", <<f>>app.example.com]',
     ),
     expected: ['a', 'b', 'c', 'd', 'e', 'f'].map((at) => ({ code: 'origin/bad-origin', at })),
   },
   {
     name: 'report format called as the other one',
-    yaml: sound('roles: {}\nreportFormat: <<a>>Json'),
+    yaml: sound('roles: { restrictedByDefault: false }\nreportFormat: <<a>>Json'),
     expected: [{ code: 'name/report-format', at: 'a' }],
   },
   {
@@ -342,7 +348,7 @@ export const nameCases: readonly ProblemCase[] = [
   {
     name: 'limits that contradict each other',
     yaml: sound(
-      'roles: {}\nlimits: { pageSize: <<a>>60, maxPageSize: 50, entitySetTimeout: <<b>>3, maxEntitySetTimeout: 2 }',
+      'roles: { restrictedByDefault: false }\nlimits: { pageSize: <<a>>60, maxPageSize: 50, entitySetTimeout: <<b>>3, maxEntitySetTimeout: 2 }',
     ),
     expected: [
       { code: 'limits/order', at: 'a' },

@@ -2,7 +2,7 @@ import type { ProblemCase } from './case.js';
 
 /** A model for PostgreSQL with the given dataclasses, which are indented by two spaces. */
 function onPostgres(dataclasses: string, database = 'postgres'): string {
-  return `drs: 1\nname: test\ndatabase: ${database}\nroles: {}\ndataclasses:\n${dataclasses}`;
+  return `drs: 1\nname: test\ndatabase: ${database}\nroles: { restrictedByDefault: false }\ndataclasses:\n${dataclasses}`;
 }
 
 const long = 'é'.repeat(32);

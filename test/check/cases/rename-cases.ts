@@ -52,6 +52,7 @@ export const renameCases: readonly ProblemCase[] = [
   Clock: { renamedFrom: <<a>>Clock, functions: { now: {}, later: { renamedFrom: <<b>>now } } }
 datastore: { functions: { greet: { renamedFrom: <<c>>greet } } }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: p }
     - { privilege: q, renamedFrom: <<d>>P }
@@ -187,6 +188,7 @@ roles:
     beside: {
       'roles.json': `{
   "privileges": [{ "privilege": "p", "renamedFrom": "q" }, { "privilege": "s", "includes": [<<a>>"q"] }],
+  "restrictedByDefault": false,
   "permissions": { "allowed": [
     { "applyTo": <<b>>"Old", "type": "dataclass", "read": ["p"] },
     { "applyTo": <<c>>"Old.y", "type": "attribute", "read": [<<d>>"q"] }

@@ -96,7 +96,7 @@ export class NaiveRoles {
       const names = this.#named(action, type, applyTo);
       if (names !== undefined) return holdsOne(held, names);
     }
-    return this.file.restrictedByDefault !== true;
+    return this.file.restrictedByDefault === false;
   }
 
   #named(action: string, type: string, applyTo: string): readonly string[] | undefined {

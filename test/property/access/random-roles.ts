@@ -18,7 +18,7 @@ export function randomRoles(random: Random, resources: Resources): RolesFile {
   const builtIn = random.chance(15) ? [random.pick(['Guest', 'NONE'])] : [];
   const all = [...builtIn, ...declared];
   const some = (): string[] => {
-    const count = random.pick([0, 1, 1, 1, 2, 3]);
+    const count = random.pick([1, 1, 1, 2, 3]);
     const found = Array.from({ length: count }, () =>
       random.pick([...declared, ...declared, 'guest', 'none', 'WebAdmin']),
     );

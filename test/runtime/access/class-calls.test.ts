@@ -26,6 +26,7 @@ singletons:
   Keeper: { scope: shared, functions: { seen: { exposed: true, returns: any } } }
   Desk: { scope: session, functions: { seen: { exposed: true, returns: any } } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: a }, { privilege: b }, { privilege: c, includes: [b] }]
   permissions:
     allowed:

@@ -36,6 +36,7 @@ dataclasses:
     attributes: { ID: { type: integer, key: true, generated: sequence }, text: string }
 ${actFunctions}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: edit, includes: [view] }, { privilege: pay }, { privilege: firms }, { privilege: audit }]
   permissions:
     allowed:

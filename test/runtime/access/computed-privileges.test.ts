@@ -21,6 +21,7 @@ dataclasses:
       viewer: { computed: string }
       firm: { to: Firm }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: grade }, { privilege: grading, includes: [grade] }, { privilege: pay }, { privilege: boss, includes: [pay, grading, view] }]
   permissions:
     allowed:

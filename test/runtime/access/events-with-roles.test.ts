@@ -17,6 +17,7 @@ dataclasses:
       log: { type: string, exposed: false }
     events: [saving, dropping]
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: clerk }, { privilege: boss, includes: [clerk] }]
   permissions:
     allowed:
@@ -131,6 +132,7 @@ dataclasses:
 datastore:
   functions: { ran: { exposed: true, returns: any } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: maker }, { privilege: changer }, { privilege: boss, includes: [maker, changer] }]
   permissions:
     allowed:

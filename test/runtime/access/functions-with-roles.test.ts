@@ -214,3 +214,94 @@ describe('Calls of functions', () => {
     expect((await client.get('/rest/Person(1)')).body).toContain('"salary":');
   });
 });
+
+describe('What no permission names', () => {
+  const closing = `
+drs: 1
+name: closed
+dataclasses:
+  Post:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+      draft: { to: Draft }
+    functions:
+      dataclass: { count: { exposed: true, onHTTPGet: true, returns: number } }
+      selection: { total: { exposed: true, onHTTPGet: true, returns: number } }
+      entity: { like: { exposed: true, returns: number } }
+  Draft:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+    functions: { dataclass: { count: { exposed: true, onHTTPGet: true, returns: number } } }
+datastore: { functions: { now: { exposed: true, onHTTPGet: true, returns: number } } }
+singletons: { Clock: { functions: { now: { exposed: true, onHTTPGet: true, returns: number } } } }
+roles:
+  privileges: [{ privilege: write }]
+  permissions:
+    allowed: [{ applyTo: Post, type: dataclass, read: [guest] }]
+`;
+  interface Stored {
+    readonly all: () => { readonly count: () => Promise<number> };
+    readonly new: (values: object) => { readonly save: () => Promise<void> };
+  }
+  type Closed = Readonly<Record<'Post' | 'Draft', Stored>>;
+  let closed: FastifyInstance;
+  beforeAll(async () => {
+    closed = await rolesServerOf(closing);
+    const { Post, Draft } = closed.datastore as Closed;
+    for (const each of [Post, Draft]) {
+      await each.new({ text: 'kept' }).save();
+    }
+  });
+  afterAll(() => closed.close());
+
+  // What nobody may use has no address.
+  const hidden = [404, 404];
+  const refused = [401, 403];
+
+  it.each([
+    ['GET', '/rest/Draft', hidden],
+    ['GET', '/rest/Draft(1)', hidden],
+    ['GET', '/rest/Draft/count', hidden],
+    ['POST', '/rest/Draft?$method=update', hidden],
+    ['POST', '/rest/Draft(1)?$method=update', hidden],
+    ['POST', '/rest/Draft(1)?$method=delete', hidden],
+    ['POST', '/rest/Draft?$method=delete', hidden],
+    ['POST', '/rest/Draft/count', hidden],
+    ['GET', '/rest/Post?$expand=draft', [400, 400]],
+    ['POST', '/rest/Post?$method=update', refused, { text: 'new' }],
+    ['POST', '/rest/Post?$method=update', refused, { __KEY: '1', __STAMP: 1, text: 'new' }],
+    ['POST', '/rest/Post(1)?$method=delete', refused],
+    ['POST', '/rest/Post?$method=delete', refused],
+    ['GET', '/rest/Post/count', hidden],
+    ['POST', '/rest/Post/count', hidden, []],
+    ['POST', '/rest/Post/total', hidden, []],
+    ['POST', '/rest/Post(1)/like', hidden, []],
+    ['GET', '/rest/$catalog/now', hidden],
+    ['POST', '/rest/$catalog/now', hidden, []],
+    ['GET', '/rest/$singleton/Clock/now', hidden],
+    ['POST', '/rest/$singleton/Clock/now', hidden, []],
+  ] as [string, string, number[], unknown?][])(
+    'is closed to guests and users: %s %s',
+    async (method, url, expected, body = {}) => {
+      const clients = [new Client(closed), await loggedIn(closed, { privileges: ['write'] })];
+      const found = [];
+      for (const client of clients) {
+        const { statusCode } =
+          method === 'GET' ? await client.get(url) : await client.post(url, body);
+        found.push(statusCode);
+      }
+      expect(found).toEqual(expected);
+      const [{ text }] = (await new Client(closed).get('/rest/Post')).json().__ENTITIES;
+      expect(text).toBe('kept');
+    },
+  );
+
+  it('is open to the code of the server, and what guest may read to everybody', async () => {
+    const { Post, Draft } = closed.datastore as Closed;
+    const counts = [Post, Draft].map((each) => each.all().count());
+    expect(await Promise.all(counts)).toEqual([1, 1]);
+    expect((await new Client(closed).get('/rest/Post')).json()).toMatchObject({ __COUNT: 1 });
+  });
+});

@@ -14,6 +14,7 @@ datastore:
   functions:
     enter: { exposed: true, params: { user: string, fails: boolean }, returns: any }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: staff }]
   permissions:
     allowed: [{ applyTo: Visit, type: dataclass, read: [staff] }]

@@ -29,7 +29,7 @@ describe('TRUST_PROXY', () => {
 const model = `
 drs: 1
 name: proxies
-roles: {}
+roles: { restrictedByDefault: false }
 dataclasses: { A: { attributes: { ID: { type: integer, key: true, generated: sequence } } } }
 `;
 

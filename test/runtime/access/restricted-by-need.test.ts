@@ -45,6 +45,7 @@ singletons:
     functions:
       now: { exposed: true, returns: string }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: doctor }]
 `;
 

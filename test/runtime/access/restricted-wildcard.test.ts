@@ -14,6 +14,7 @@ dataclasses:
       owner: string
     restrict: true
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }]
 `;
 

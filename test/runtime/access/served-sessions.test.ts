@@ -23,6 +23,7 @@ name: notes
 limits: { maxEntitySetsPerSession: 2 }
 ${dataclasses}
 roles:
+  restrictedByDefault: false
   forceLogin: true
   privileges:
     - { privilege: write, includes: [] }

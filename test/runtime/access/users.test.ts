@@ -15,6 +15,7 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: view }, { privilege: manage }]
   roles: [{ role: HR, privileges: [] }, { role: The Boss, privileges: [manage] }]
 `;

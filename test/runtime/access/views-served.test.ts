@@ -43,6 +43,7 @@ dataclasses:
       ID: { type: integer, key: true }
       poll: { to: Poll, inverse: lines }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: viewStaff }
     - { privilege: manageStaff, includes: [viewStaff] }

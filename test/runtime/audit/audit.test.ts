@@ -59,6 +59,7 @@ datastore:
     act: { exposed: true, params: { what: string } }
     together: { exposed: true, params: { name: string } }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: view }
     - { privilege: edit, includes: [view] }

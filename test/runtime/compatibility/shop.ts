@@ -65,6 +65,7 @@ dataclasses:
       selection:
         size: { exposed: true, returns: integer }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: HR }, { privilege: Sales }]
   permissions:
     allowed:

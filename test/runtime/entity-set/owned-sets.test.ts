@@ -14,6 +14,7 @@ dataclasses:
     attributes:
       code: { type: string, key: true }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: edit, includes: [] }
   permissions:

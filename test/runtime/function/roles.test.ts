@@ -33,6 +33,7 @@ singletons:
 datastore:
   functions: { privileged: { exposed: true, returns: boolean } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: staff }, { privilege: writer }, { privilege: keeper }]
   permissions:
     allowed:

@@ -33,6 +33,7 @@ dataclasses:
 singletons:
   Clock: { functions: { now: { exposed: true, returns: any } } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: read }, { privilege: secret }]
   permissions:
     allowed:

@@ -28,6 +28,7 @@ dataclasses:
 `;
 const roles = `
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: read }]
   permissions:
     allowed:

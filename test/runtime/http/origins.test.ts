@@ -27,6 +27,7 @@ dataclasses:
 `;
 const closed = `${dataclasses}
 roles:
+  restrictedByDefault: false
   forceLogin: true
   privileges: [{ privilege: edit }]
   permissions:

@@ -33,6 +33,7 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: view, includes: [] }
     - { privilege: edit, includes: [view] }

@@ -12,6 +12,7 @@ dataclasses:
       code: { type: string, unique: true }
       file: blob
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: edit, includes: [] }
   permissions:

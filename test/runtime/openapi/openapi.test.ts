@@ -256,6 +256,7 @@ dataclasses:
   Vault:
     attributes: { ID: { type: integer, key: true } }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: keeper }]
   roles: [{ role: Keeper, privileges: [keeper] }]
   permissions:

@@ -69,6 +69,7 @@ dataclasses:
       ID: { type: integer, key: true }
       invoice: { to: Invoice, inverse: notes }
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }, { privilege: audit }]
   permissions:
     allowed:

@@ -18,7 +18,7 @@ dataclasses:
       city: { type: string, indexed: true }
       age: { type: integer, indexed: true }
       code: { type: uuid, indexed: true }
-roles: {}
+roles: { restrictedByDefault: false }
 `;
 
 interface Page {

@@ -15,7 +15,7 @@ dataclasses:
       species: string
       height: number
       plot: { to: Plot }
-roles: {}
+roles: { restrictedByDefault: false }
 `;
 
 interface Page<T> {

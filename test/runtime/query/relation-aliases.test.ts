@@ -87,6 +87,7 @@ dataclasses:
       ID: { type: integer, key: true }
       name: string
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }, { privilege: audit }]
   permissions:
     allowed:

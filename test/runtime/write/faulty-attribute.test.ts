@@ -94,6 +94,7 @@ describe('An error of a refused entity, when roles hide attributes,', () => {
 name: hidden
 ${dataclasses}
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: work, includes: [] }, { privilege: boss, includes: [] }]
   permissions:
     allowed:

@@ -29,6 +29,7 @@ dataclasses:
       size: integer
     restrict: true
 roles:
+  restrictedByDefault: false
   privileges: [{ privilege: all }]
 `;
 

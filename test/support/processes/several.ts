@@ -20,6 +20,7 @@ datastore:
     become: { exposed: true, params: { privileges: string } }
     hold: { exposed: true, params: { ID: integer, name: string, file: string } }
 roles:
+  restrictedByDefault: false
   privileges:
     - { privilege: edit, includes: [] }
   permissions:

@@ -96,5 +96,6 @@ export const CompanyDataclass: DataclassDefinition = {
     },
   ],
   events: ['saving', 'validateDrop'],
+  access: { create: ['manageStaff'], update: ['manageStaff'], drop: ['manageStaff'] },
   queries: companyQueries,
 };

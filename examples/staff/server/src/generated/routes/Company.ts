@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { CompanyDataclass } from '../dataclasses/Company.js';
 
-const config = { dataclass: 'Company' };
+const config = { dataclass: 'Company', privileges: CompanyDataclass.access };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Company. `config` opens them to everyone. */
+/** The routes of Company. `config.privileges` says who may use them. */
 export async function companyRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(CompanyDataclass);
   app.route({ method: readAndWrite, url: '/rest/Company', config, handler: entities.collection });
