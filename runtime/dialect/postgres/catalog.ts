@@ -114,16 +114,24 @@ export async function readFunctions(client: ClientBase, name: string): Promise<r
 }
 
 function shapeOf({ indexes, ...table }: TableRow): CatalogTable {
-  const valid = table.constraints.filter(({ isValid }) => isValid);
   return {
     ...table,
-    checks: valid.flatMap(({ check }) => check ?? []),
-    foreignKeys: valid.flatMap(({ foreignKey }) => foreignKey ?? []),
+    ...validOf(table.constraints),
     indexes: indexes
       .filter(({ isValid }) => isValid)
       .map(({ name, isUnique, columns }) => ({ name, isUnique, columns })),
     invalidIndexes: indexes
       .filter(({ name, isValid }) => !isValid && name.startsWith('__'))
       .map(({ name }) => name),
+  };
+}
+
+export function validOf(
+  constraints: readonly Constraint[],
+): Pick<CatalogTable, 'checks' | 'foreignKeys'> {
+  const valid = constraints.filter(({ isValid }) => isValid);
+  return {
+    checks: valid.flatMap(({ check }) => check ?? []),
+    foreignKeys: valid.flatMap(({ foreignKey }) => foreignKey ?? []),
   };
 }

@@ -20,7 +20,13 @@ import {
 } from '../../schema/start.js';
 import type { Trial } from '../../schema/trial.js';
 import { quoted } from '../../table-definition.js';
-import { type SchemaCatalog, readCatalog, readFunctions } from '../catalog.js';
+import {
+  type CatalogTable,
+  type SchemaCatalog,
+  readCatalog,
+  readFunctions,
+  validOf,
+} from '../catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
 import {
   defaultLockWait,
@@ -52,6 +58,13 @@ const foreignHint = ' Its URL may also name another schema: ?options=-c%20search
 
 /** A change may require others, such as indexes of a column that is created again; these get a round of their own. */
 const mostRounds = 3;
+
+const insufficientPrivilege = '42501';
+
+const functionName = /^create or replace function "?(\w+)/i;
+
+/** Names of the constraints that starts have made; undefined if no start has noted them yet. */
+type MadeConstraints = ReadonlySet<string> | undefined;
 
 /** SQLSTATE classes of errors that data or schema explain: integrity, and invalid definitions. */
 const explained = /^(?:23|42|0A|22|2B|54)/;
@@ -164,17 +177,21 @@ class PostgresSchemaStart {
     if (this.#migration.mode !== 'auto') return this.#takeAsItIs(actual, journal);
     if (actual.tables.length === 0) return this.#create();
     const newer = newerThan(this.#hash, journal);
+    const made = has('__datastore') ? await this.#made() : undefined;
     const { expected, outcomes } = await this.#undone(async () => {
       const shape = await this.#expected();
       if (!has('__datastore')) throw this.#foreignDatabase(actual, shape);
       if (newer !== undefined) this.#requireUsable(actual, shape, newer);
       const isOlder = newer !== undefined;
-      return { expected: shape, outcomes: isOlder ? [] : await this.#outcomes(actual, shape) };
+      return {
+        expected: shape,
+        outcomes: isOlder ? [] : await this.#outcomes(ofServer(actual, shape, made), shape),
+      };
     });
     // An older server changes nothing.
     if (newer !== undefined) return [];
     refuse(outcomes);
-    const filled = await this.#adapt(actual, expected);
+    const filled = await this.#adapt(actual, expected, made);
     const done = [
       ...wordsOf('apply', outcomes),
       ...filled,
@@ -182,7 +199,9 @@ class PostgresSchemaStart {
     ];
     const unused = wordsOf('keep', outcomes);
     const isNew = done.length > 0 || journal.at(-1)?.hash !== this.#hash;
-    await this.#remember(isNew ? [...done, ...unused] : undefined);
+    await this.#remember(isNew ? [...done, ...unused] : undefined, (present) =>
+      ofServer(present, expected, made),
+    );
     return [...done, ...notReported(unused, journal)];
   }
 
@@ -191,21 +210,34 @@ class PostgresSchemaStart {
     actual: SchemaCatalog,
     journal: readonly JournalEntry[],
   ): Promise<readonly string[]> {
-    const missing = await this.#undone(async () => {
-      const expected = await this.#expected();
-      const functions = await readFunctions(this.client, this.name);
-      return [
-        ...missingParts(actual, expected),
-        ...notRecorded(actual, expected),
-        ...missingFunctions(actual.functions, functions),
-      ];
-    });
     requireAsItIs(
-      missing,
+      await this.#missing(actual),
       this.#migration,
       journal.some(({ hash }) => hash === this.#hash),
     );
     return [];
+  }
+
+  async #missing(actual: SchemaCatalog): Promise<readonly string[]> {
+    const parts = async (): Promise<readonly string[]> => {
+      const expected = await this.#expected();
+      return [...missingParts(actual, expected), ...notRecorded(actual, expected)];
+    };
+    try {
+      return await this.#undone(async () => {
+        const functions = await readFunctions(this.client, this.name);
+        return [...(await parts()), ...missingFunctions(actual.functions, functions)];
+      });
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code !== insufficientPrivilege) throw error;
+    }
+    // Only their owner may create the functions again: what there is has to do.
+    const present = new Set(actual.functions.map((each) => each.split(' ', 1)[0]));
+    const missing = this.#functions
+      .map((each) => functionName.exec(each)?.[1] ?? '')
+      .filter((name) => !present.has(name))
+      .map((name) => `function ${name} is missing`);
+    return missing.length > 0 ? missing : this.#undone(parts, []);
   }
 
   /** @throws SchemaMismatchError if a newer server removed something that this one needs */
@@ -239,7 +271,7 @@ class PostgresSchemaStart {
         `insert into "__datastore" ("name", "value", "text") values ('globalStamp', 0, null), ('uniqueID', null, $1)`,
         [newUuid()],
       );
-      await this.#remember(['the schema is created']);
+      await this.#remember(['the schema is created'], (present) => present);
       await this.client.query('commit');
     } catch (error) {
       await this.client.query('rollback');
@@ -249,10 +281,10 @@ class PostgresSchemaStart {
   }
 
   /** Runs work with the functions of this server, which may differ from the present ones, and rolls back. */
-  async #undone<T>(work: () => Promise<T>): Promise<T> {
+  async #undone<T>(work: () => Promise<T>, functions = this.#functions): Promise<T> {
     await this.client.query('begin');
     try {
-      await this.#runAll(this.#functions);
+      await this.#runAll(functions);
       return await work();
     } finally {
       await this.client.query('rollback');
@@ -309,11 +341,15 @@ class PostgresSchemaStart {
   }
 
   /** Changes the schema until it matches; returns what was filled, in words. */
-  async #adapt(before: SchemaCatalog, expected: SchemaCatalog): Promise<readonly string[]> {
+  async #adapt(
+    before: SchemaCatalog,
+    expected: SchemaCatalog,
+    made: MadeConstraints,
+  ): Promise<readonly string[]> {
     await this.#runAll(this.#functions);
     const wanted = wantedOf(expected, this.#statements);
     const filled: string[] = [];
-    let actual = before;
+    let actual = ofServer(before, expected, made);
     for (let round = 1; ; round += 1) {
       const changes = schemaChanges(actual, targetOf(actual, expected));
       const steps = schemaSteps(changes, actual, wanted);
@@ -332,7 +368,7 @@ class PostgresSchemaStart {
       };
       filled.push(...(await fillFoldedColumns(filling, expected)));
       for (const step of steps.after) await this.#take(step);
-      actual = await readCatalog(this.client, this.name);
+      actual = ofServer(await readCatalog(this.client, this.name), expected, made);
     }
   }
 
@@ -396,22 +432,64 @@ class PostgresSchemaStart {
     return readJournal(rows);
   }
 
-  /** The last step: the database matches this model. @param changes for the journal, if something changed */
-  async #remember(changes: readonly string[] | undefined): Promise<void> {
-    const stamp = stampOf(this.wanted, await readCatalog(this.client, this.name));
+  async #made(): Promise<MadeConstraints> {
+    const { rows } = await this.client.query<{ text: string }>(
+      `select "text" from "__datastore" where "name" = 'constraints'`,
+    );
+    const [row] = rows;
+    return row === undefined ? undefined : new Set(JSON.parse(row.text) as readonly string[]);
+  }
+
+  /**
+   * The last step: the database matches this model.
+   * @param changes for the journal, if something changed
+   * @param own leaves the constraints of others out
+   */
+  async #remember(
+    changes: readonly string[] | undefined,
+    own: (present: SchemaCatalog) => SchemaCatalog,
+  ): Promise<void> {
+    const present = await readCatalog(this.client, this.name);
+    const stamp = stampOf(this.wanted, present);
+    const made = own(present).tables.flatMap(({ constraints }) =>
+      constraints.map(({ name }) => name),
+    );
     await this.client.query(
       `with "entry" as (
         insert into "__schema" ("hash", "time", "changes") select $2, $3, $4::text where $4::text is not null)
-      insert into "__datastore" ("name", "text") values ('schema', $1)
+      insert into "__datastore" ("name", "text") values ('schema', $1), ('constraints', $5)
         on conflict ("name") do update set "text" = excluded."text"`,
       [
         stamp,
         this.#hash,
         new Date().toISOString(),
         changes === undefined ? null : JSON.stringify(changes),
+        JSON.stringify(made),
       ],
     );
   }
+}
+
+/** Leaves out the constraints that others have added. */
+function ofServer(
+  actual: SchemaCatalog,
+  expected: SchemaCatalog,
+  made: MadeConstraints,
+): SchemaCatalog {
+  if (made === undefined) return actual;
+  const tables = actual.tables.map((table): CatalogTable => {
+    const wanted = expected.tables.find(({ name }) => name === table.name);
+    const keys = wanted?.foreignKeys.map((each) => JSON.stringify(each)) ?? [];
+    const constraints = table.constraints.filter(
+      ({ name, check, foreignKey }) =>
+        name.startsWith('__') ||
+        made.has(name) ||
+        (check !== undefined && wanted?.checks.includes(check) === true) ||
+        (foreignKey !== undefined && keys.includes(JSON.stringify(foreignKey))),
+    );
+    return { ...table, constraints, ...validOf(constraints) };
+  });
+  return { ...actual, tables };
 }
 
 function missingParts(actual: SchemaCatalog, expected: SchemaCatalog): readonly string[] {
