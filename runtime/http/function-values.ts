@@ -198,9 +198,13 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
   if (uploads === undefined) return (_dataclass, body) => body;
   const applying = uploads.forEntities();
   return async (dataclass, body) => {
-    await applying.load(dataclass, [body]);
-    const applied = applying.applied(dataclass, body);
-    await applying.settle();
-    return applied;
+    try {
+      await applying.load(dataclass, [body]);
+      const applied = applying.applied(dataclass, body);
+      await applying.settle();
+      return applied;
+    } finally {
+      applying.release();
+    }
   };
 }

@@ -58,8 +58,12 @@ export const media = fastifyPlugin(
         const own = uploads.of(session);
         return {
           bytesOf: async (id, type) => {
-            if (typeof id === 'string') await own.load([id]);
-            return uploadedBytes(id, type, own);
+            try {
+              if (typeof id === 'string') await own.load([id]);
+              return uploadedBytes(id, type, own);
+            } finally {
+              own.release();
+            }
           },
           forEntities: () => new UploadApplier(own, limits.uploadSpace),
         };

@@ -70,6 +70,10 @@ export class UploadApplier {
     return this.#all.length === 0 ? undefined : this.uploads.settle();
   }
 
+  release(): void {
+    this.uploads.release();
+  }
+
   /**
    * Replaces `{"ID": "…"}` by the bytes of uploads (protocol P10.4), or by what is wrong with them.
    * @returns a new body if one is needed; its bytes are read now, so call this shortly before they

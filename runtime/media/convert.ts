@@ -1,4 +1,4 @@
-import { refuse } from '../protocol/errors.js';
+import { refuse, refuseBusy } from '../protocol/errors.js';
 import type { ImageType } from '../protocol/image-types.js';
 import { shortened } from '../protocol/names.js';
 
@@ -27,15 +27,27 @@ const mostPixels = 50_000_000;
 
 /** Conversions that run at once; each may take hundreds of megabytes. */
 const mostAtOnce = 2;
+/** Conversions that wait, and the bytes of their images. */
+const mostWaiting = 100;
+const mostWaitingBytes = 128 * 1024 * 1024;
 const waiting: (() => void)[] = [];
+let waitingBytes = 0;
 let running = 0;
 
-/** Runs when there is room, in the order of the calls. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Runs when there is room, in the order of the calls.
+ * @throws RequestError 503 if too many wait
+ */
+async function inTurn<T>(bytes: number, work: () => Promise<T>): Promise<T> {
   if (running >= mostAtOnce) {
+    if (waiting.length >= mostWaiting || waitingBytes + bytes > mostWaitingBytes) {
+      throw refuseBusy('More images have to be converted than the server can convert now.');
+    }
+    waitingBytes += bytes;
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
     });
+    waitingBytes -= bytes;
   } else {
     running += 1;
   }
@@ -53,7 +65,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
  * Converts an image to another format.
  * @param load returns the package; for tests
  * @returns `undefined` if it cannot be converted: then the answer is empty (protocol P10.10)
- * @throws RequestError 501 if the package `sharp` is not installed
+ * @throws RequestError 501 if the package `sharp` is not installed, 503 if too many conversions wait
  */
 export async function convertImage(
   bytes: Uint8Array,
@@ -64,11 +76,13 @@ export async function convertImage(
   if (type === undefined || !convertible.has(type)) return undefined;
   const sharp = await load();
   const options = { limitInputPixels: mostPixels, failOn: 'error', animated: format === 'gif' };
-  try {
-    return await inTurn(() => sharp(bytes, options).toFormat(format).toBuffer());
-  } catch {
-    return undefined;
-  }
+  return inTurn(bytes.length, async () => {
+    try {
+      return await sharp(bytes, options).toFormat(format).toBuffer();
+    } catch {
+      return undefined;
+    }
+  });
 }
 
 async function loadSharp(): Promise<MakeSharp> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ConstraintError } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
-import { protocolError, RequestError } from '../protocol/errors.js';
+import { protocolError, refuseBusy, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
 import {
   allOf,
@@ -32,6 +32,7 @@ const longestPause = 600_000;
  */
 export class DatabaseUploadStore implements UploadStore {
   readonly #sql: UploadSql;
+  readonly #memory = { used: 0 };
 
   /** @param stored makes sure that uploads can refer to a session */
   constructor(
@@ -123,7 +124,9 @@ export class DatabaseUploadStore implements UploadStore {
   }
 
   of(session: string | undefined): Uploads {
-    return new LoadedUploads(this.state, this.#sql, session);
+    const { uploadSize, uploadSpace } = this.limits;
+    const most = Math.max(uploadSize, uploadSpace / 4);
+    return new LoadedUploads(this.state, this.#sql, session, this.#memory, most);
   }
 
   async tick(): Promise<void> {
@@ -200,11 +203,18 @@ const isId = /^[0-9A-F]{32}$/;
 /** Uploads that one request names. */
 class LoadedUploads implements Uploads {
   readonly #loaded = new Map<string, Loaded>();
+  #bytes = 0;
 
+  /**
+   * @param memory the bytes that all requests have loaded
+   * @param most bytes that requests may load at once; one alone may load all of its session
+   */
   constructor(
     private readonly state: StateDatabase,
     private readonly sql: UploadSql,
     private readonly session: string | undefined,
+    private readonly memory: { used: number },
+    private readonly most: number,
   ) {}
 
   async load(ids: readonly string[]): Promise<void> {
@@ -212,6 +222,9 @@ class LoadedUploads implements Uploads {
     for (const name of ids.map((id) => id.toUpperCase())) {
       // A transaction may be tried again.
       if (this.#loaded.has(name) || !isId.test(name)) continue;
+      const [size] = await this.state.run([this.sql.size, name, this.session]);
+      if (size === undefined) continue;
+      this.#reserve(Number(size[0]));
       const rows = await this.state.run([this.sql.find, name, this.session]);
       const [row] = rows;
       if (row === undefined) continue;
@@ -221,6 +234,21 @@ class LoadedUploads implements Uploads {
       const most = mostUsed(space);
       this.#loaded.set(name, { type: type ?? undefined, content, most, written, taken: 0 });
     }
+  }
+
+  /** @throws RequestError 503 if other requests have loaded too much */
+  #reserve(bytes: number): void {
+    const { memory } = this;
+    if (memory.used > this.#bytes && memory.used + bytes > this.most) {
+      throw refuseBusy('Other requests use as many bytes of uploads as fit in memory.');
+    }
+    memory.used += bytes;
+    this.#bytes += bytes;
+  }
+
+  release(): void {
+    this.memory.used -= this.#bytes;
+    this.#bytes = 0;
   }
 
   find(id: string): Upload | undefined {
@@ -265,6 +293,7 @@ interface UploadSql {
   readonly keep: string;
   readonly reserve: string;
   readonly reserved: string;
+  readonly size: string;
   readonly store: string;
   readonly write: string;
 }
@@ -285,6 +314,8 @@ function uploadSql({ now, skipLocked }: StateDatabase): UploadSql {
     reserved: 'select 1 from drs_state.upload where id = $1 and space = cast($2 as bigint)',
     keep: `update drs_state.upload set owner = $2, type = $3, is_complete = 1, expires = ${now} + cast($4 as double precision)
       where id = $1 returning id`,
+    size: `select space from drs_state.upload
+      where id = $1 and owner = $2 and is_complete = 1 and expires > ${now}`,
     find: `select u.type, u.space, u.written, p.content from drs_state.upload u
       left join drs_state.upload_part p on p.upload = u.id
       where u.id = $1 and u.owner = $2 and u.is_complete = 1 and u.expires > ${now} order by p.position`,

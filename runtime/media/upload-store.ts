@@ -39,6 +39,8 @@ export interface Uploads {
   find(id: string): Upload | undefined;
   /** Stores how much of the uploads entities have used. */
   settle(): Pending<void>;
+  /** Call it when the bytes that were loaded are no longer needed. */
+  release(): void;
 }
 
 /** Keeps uploads until they expire or their session ends (protocol P10.6). */
@@ -170,6 +172,7 @@ export class FileUploadStore implements UploadStore {
       load: () => undefined,
       find: (id) => (session === undefined ? undefined : this.#find(id, session)),
       settle: () => undefined,
+      release: () => undefined,
     };
   }
 

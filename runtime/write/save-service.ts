@@ -369,10 +369,18 @@ export class SaveService {
 
   /** Saves a body of a model with images or BLOBs: reads the uploads that it names, and settles them. */
   async #withUploads(body: SentBody, uploads: UploadsOfEntities): Promise<readonly Entry[]> {
-    for (const [{ dataclass }, list] of bySaver(body.entities)) {
-      const bodies = list.map((each) => each.body);
-      await uploads.load(dataclass, bodies);
+    try {
+      for (const [{ dataclass }, list] of bySaver(body.entities)) {
+        const bodies = list.map((each) => each.body);
+        await uploads.load(dataclass, bodies);
+      }
+      return await this.#withLoaded(body, uploads);
+    } finally {
+      uploads.release();
     }
+  }
+
+  async #withLoaded(body: SentBody, uploads: UploadsOfEntities): Promise<readonly Entry[]> {
     let entries: readonly Entry[];
     try {
       entries = await this.#write(body, uploads);

@@ -125,6 +125,8 @@ export interface UploadsOfEntities {
   load(dataclass: Dataclass, bodies: readonly Body[]): Pending<void>;
   /** Stores how much of the uploads was used; call it when the entities are stored. */
   settle(): Pending<void>;
+  /** Call it when the loaded uploads are no longer needed. */
+  release(): void;
   /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */
   applied(dataclass: Dataclass, body: Body): Body;
   /**

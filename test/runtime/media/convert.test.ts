@@ -57,6 +57,26 @@ describe('convertImage', () => {
     expect([most, running, ended]).toEqual([2, 0, 18]);
   });
 
+  it('lets a hundred images wait, 128 MiB of them, and refuses others with 503', async () => {
+    for (const [size, waiting] of [
+      [1, 100],
+      [64 * 1024 * 1024, 2],
+    ] as const) {
+      const bytes = Buffer.alloc(size);
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      const load = fakeSharp([], () => released.then(() => png));
+      const convert = (): Promise<unknown> => convertImage(bytes, 'png', 'gif', load);
+      const accepted = Array.from({ length: 2 + waiting }, convert);
+      await expect(convert()).rejects.toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '1' },
+      });
+      release();
+      expect(await Promise.all(accepted)).toEqual(accepted.map(() => png));
+    }
+  });
+
   it('returns nothing for a damaged image', async () => {
     const load = fakeSharp([], () => Promise.reject(new Error('damaged')));
     expect(await convertImage(png, 'png', 'jpeg', load)).toBeUndefined();

@@ -573,6 +573,19 @@ describeState('The state of two servers', (make) => {
       expect(await raw('select position from drs_state.upload_part')).toEqual([]);
     });
 
+    it('are read by as many requests at once as fit in memory, and by others after these', async () => {
+      const { id: owner } = await begun();
+      const id = await receive(one, 2_500_000, owner);
+      const first = one.uploads.of(owner);
+      await first.load([id]);
+      const second = one.uploads.of(owner);
+      await expect(second.load([id])).rejects.toMatchObject({ status: 503 });
+      expect(second.find(id)).toBeUndefined();
+      first.release();
+      await second.load([id]);
+      expect(second.find(id)).toBeDefined();
+    });
+
     it('take the space of all, of guests and of a sender together, and leave nothing of a failed one', async () => {
       const { id: owner } = await begun();
       await receive(one, 2_500_000, owner);
