@@ -23,7 +23,7 @@ import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import { echoRequestId, isOn, logRequests, requestId } from './request-log.js';
-import { type LoadLog, loadSettings, RequestGate } from './request-gate.js';
+import { BodyTimeout, type LoadLog, loadSettings, RequestGate } from './request-gate.js';
 import {
   type Limits,
   limitsFrom,
@@ -32,6 +32,7 @@ import {
   type Settings,
   trustedProxies,
 } from './settings.js';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
@@ -124,7 +125,9 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     pluginTimeout: 0,
     genReqId: requestId,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => {
+      answerClientError(error, socket, origins);
+    },
     frameworkErrors: (error, request, reply: FastifyReply) => {
       // No hook runs before it.
       echoRequestId(request.raw, reply.raw);
@@ -277,21 +280,67 @@ const malformed = {
     'The request is malformed. Characters of an address that are not ASCII must be percent-encoded.',
 } as const;
 
+interface ParserError extends NodeJS.ErrnoException {
+  /** What the parser read last: a Buffer, whatever its type in Fastify. */
+  readonly rawPacket?: unknown;
+}
+
 /** Answers a broken request with an `__ERROR` body as well, and closes the connection. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerClientError(error: ParserError, socket: Socket, origins: Origins): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   const { status, name, message } = parserErrors[error.code ?? ''] ?? malformed;
   const body = JSON.stringify({ __ERROR: [protocolError(name, message)] });
-  socket.end(
-    [
-      `HTTP/1.1 ${status}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  const received = error.rawPacket instanceof Buffer ? error.rawPacket : Buffer.alloc(0);
+  const answer = (headers: IncomingHttpHeaders): void => {
+    const allowed = Object.entries(origins.headersFor(headers));
+    socket.end(
+      [
+        `HTTP/1.1 ${status}`,
+        'Content-Type: application/json; charset=utf-8',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        'Connection: close',
+        ...allowed.map((each) => each.join(': ')),
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  };
+  if (error instanceof BodyTimeout) answer(error.request.headers);
+  else if (error.code === 'HPE_HEADER_OVERFLOW' && !origins.isEmpty) {
+    findOrigin(socket, received, answer);
+  } else answer(originIn(received.toString('latin1')));
+}
+
+function originIn(text: string): IncomingHttpHeaders {
+  const origin = /\r\norigin:[ \t]*([^\s,]+)[ \t]*\r\n/i.exec(text)?.[1];
+  return origin === undefined ? {} : { origin };
+}
+
+/** Bytes behind a head that is too long, and milliseconds for them to arrive. */
+const mostUnread = 1024 * 1024;
+const longestUnread = 2_000;
+
+/** Behind an address that is too long, the origin of the page has still to arrive. */
+function findOrigin(
+  socket: Socket,
+  received: Buffer,
+  found: (headers: IncomingHttpHeaders) => void,
+): void {
+  let text = '';
+  let bytes = 0;
+  const end = (): void => {
+    clearTimeout(timer);
+    socket.off('data', read).off('end', end).off('close', end).resume();
+    found(originIn(text));
+  };
+  const read = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    text = text.slice(-1000) + chunk.toString('latin1');
+    if (/\r\n\r\n|\r\norigin:[^\r]*\r\n/i.test(text) || bytes > mostUnread) end();
+  };
+  const timer = setTimeout(end, longestUnread);
+  socket.on('data', read).on('end', end).on('close', end);
+  read(received);
 }
 
 /** Options for code that builds the service. */

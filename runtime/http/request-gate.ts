@@ -9,7 +9,7 @@ import type {
   onSendHookHandler,
   preParsingHookHandler,
 } from 'fastify';
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuse, refuseBusy, type RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -61,6 +61,8 @@ interface Occupant {
  */
 export class RequestGate {
   readonly #occupants = new WeakMap<IncomingMessage, Occupant>();
+  /** Requests whose bodies may take longer than `REQUEST_TIMEOUT`, as long as bytes arrive. */
+  readonly #streamed = new WeakSet<IncomingMessage>();
   /** Requests that were sent before earlier ones of their connection were answered. */
   readonly #pipelined = new WeakMap<Socket, Set<Occupant>>();
   #allPipelined = 0;
@@ -93,11 +95,13 @@ export class RequestGate {
       const options = {
         maxHeaderSize,
         keepAliveTimeout: keepAliveTimeout * 1000,
-        requestTimeout,
+        // It would include the time of an upload: see `#limitBody`.
+        requestTimeout: 0,
         headersTimeout: requestTimeout,
         connectionsCheckingInterval: Math.min(longestInterval, requestTimeout / 2),
       };
       const server = http.createServer(options, (request, response) => {
+        this.#limitBody(request, response, server);
         response.setTimeout(requestTimeout).on('timeout', closeUnread);
         if (this.#isAdmitted(request, response)) handler(request, response);
         else this.#refuse(request, response);
@@ -133,6 +137,26 @@ export class RequestGate {
     });
   }
 
+  /** Ends a request whose body does not arrive in time; an upload only if nothing of it arrives. */
+  #limitBody(request: IncomingMessage, response: ServerResponse, server: Server): void {
+    if (!isBodyUnread(request)) return;
+    const { socket } = request;
+    let { bytesRead } = socket;
+    const timer = setTimeout(() => {
+      if (request.complete) return;
+      const isRead = this.#streamed.has(request) && !response.writableEnded;
+      if (isRead && socket.bytesRead > bytesRead) {
+        bytesRead = socket.bytesRead;
+        timer.refresh();
+        return;
+      }
+      if (!server.emit('clientError', new BodyTimeout(request), socket)) socket.destroy();
+    }, this.settings.requestTimeout * 1000).unref();
+    request.once('close', () => {
+      clearTimeout(timer);
+    });
+  }
+
   #isAdmitted(request: IncomingMessage, response: ServerResponse): boolean {
     if (!this.#isLate() && this.#hasTurn(request, response)) return true;
     return isOfHealth.test(request.url ?? '');
@@ -163,6 +187,7 @@ export class RequestGate {
    * not fit in beside the bodies of others is refused.
    */
   readonly #countBody: preParsingHookHandler = (request, reply, payload, done) => {
+    if (request.routeOptions.config.streamsBody === true) this.#streamed.add(request.raw);
     if (!isBodyCounted(request)) {
       done(null, payload);
       return;
@@ -427,6 +452,15 @@ function positive(environment: Environment, name: keyof LoadSettings, most: numb
   throw new Error(
     `${variable} is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}.`,
   );
+}
+
+/** The body of a request did not arrive in time; it has the code of Node's error for headers that do not. */
+export class BodyTimeout extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+  constructor(readonly request: IncomingMessage) {
+    super('The body of a request did not arrive in time.');
+  }
 }
 
 /** Closes a connection on which nothing has moved, unless it waits for the server. */

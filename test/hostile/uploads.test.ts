@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { filesOnDisk, idOf, mediaServer, upload } from '../support/served-media.js';
@@ -102,6 +103,27 @@ it('An upload that is too large leaves its connection usable after its end', asy
     text = answer();
   }
   expect(text).toMatch(both);
+});
+
+it('An upload may take longer than REQUEST_TIMEOUT while its bytes arrive, and ends without them', async () => {
+  const own = await mediaServer({ REQUEST_TIMEOUT: '1' });
+  await own.listen({ port: 0, host: '127.0.0.1' });
+  const before = port;
+  port = (own.server.address() as AddressInfo).port;
+  try {
+    const slow = await started('Content-Length: 60');
+    const silent = await started('Content-Length: 60');
+    for (let sent = 0; sent < 60 && slow.answer() === ''; sent += 1) {
+      slow.socket.write('x');
+      await setTimeout(50);
+    }
+    await expect.poll(slow.answer).toMatch(/^HTTP\/1\.1 200 /);
+    await expect.poll(silent.answer).toMatch(/^HTTP\/1\.1 408 /);
+    slow.socket.destroy();
+  } finally {
+    port = before;
+    await own.close();
+  }
 });
 
 it('Uploads at the same time cannot exceed the space of all together', async () => {

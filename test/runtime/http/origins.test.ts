@@ -261,6 +261,28 @@ describe('A page of an origin that ORIGINS lists', () => {
     }
   });
 
+  it('can read why Node refuses what is malformed, too long, or does not arrive in time', async () => {
+    await open({ ORIGINS: `${front}, ${sibling}`, REQUEST_TIMEOUT: '1' });
+    await app.listen({ port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const from = `Host: api\r\nOrigin: ${front}\r\n`;
+    const list = Array.from({ length: 20_000 }, (_, at) => at).join();
+    for (const [status, text] of [
+      [400, `GET /rest/Company HTTP/1.1\r\n${from}Content-Length: x\r\n\r\n`],
+      [431, `GET /rest/Company?$filter=ID%20in[${list}] HTTP/1.1\r\n${from}\r\n`],
+      [408, `POST /rest/Company HTTP/1.1\r\n${from}Content-Length: 9\r\n\r\n{`],
+    ] as const) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      let answer = '';
+      socket.on('data', (data) => (answer += data.toString()));
+      socket.write(text);
+      await once(socket, 'close');
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(answer).toContain(`access-control-allow-origin: ${front}`);
+    }
+  });
+
   it('can read that the server is too busy', async () => {
     await open({
       ORIGINS: front,
