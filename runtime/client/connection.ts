@@ -13,6 +13,8 @@ export interface ClientRequest {
   readonly signal?: AbortSignal | undefined;
   /** Whether it may be sent twice: the second one changes nothing. Reads by GET may. */
   readonly isRepeatable?: boolean;
+  /** Whether its filter may be sent in the body of a POST. */
+  readonly mayAsk?: boolean;
   /** ID of the last message that was received of a stream. */
   readonly last?: string | undefined;
   /** Whether it is sent even if its page is closed; then it has no long body. */
@@ -21,6 +23,9 @@ export interface ClientRequest {
 
 /** How many times a request is sent again. */
 const usualRetries = 2;
+
+/** Characters of an address above which a filter is sent in the body: proxies refuse long addresses. */
+const longAddress = 4096;
 
 /** The longest pause before a request is sent again, in seconds: a longer one means a server that is down. */
 const longestPause = 10;
@@ -70,7 +75,8 @@ export class Connection {
    * @returns the answer, whatever its status is
    * @throws RestError with status 0 if there is none; the reason of the signal if it aborts
    */
-  async send(request: ClientRequest): Promise<Response> {
+  async send(given: ClientRequest): Promise<Response> {
+    const request = this.#withShortAddress(given);
     const { method = 'GET', isRepeatable = method === 'GET', signal } = request;
     const { retries = usualRetries } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
@@ -80,6 +86,21 @@ export class Connection {
       await response.body?.cancel();
       await waiting(pause, signal);
     }
+  }
+
+  #withShortAddress(request: ClientRequest): ClientRequest {
+    const { mayAsk, query = {} } = request;
+    if (mayAsk !== true || this.urlOf(request).length <= longAddress) return request;
+    const { $filter, $params, ...others } = query;
+    if ($filter === undefined && $params === undefined) return request;
+    const params = $params === undefined ? undefined : (JSON.parse($params) as unknown);
+    return {
+      ...request,
+      method: 'POST',
+      isRepeatable: request.method !== 'POST',
+      query: others,
+      body: { $filter, $params: params },
+    };
   }
 
   async #sendOnce(request: ClientRequest): Promise<Response> {

@@ -582,6 +582,7 @@ class Reader {
         ...place,
         $top: String(top),
       },
+      mayAsk: true,
       signal,
     });
     const isCounted = place['$count'] !== 'false';
@@ -597,7 +598,8 @@ class Reader {
     const { dataclass } = state;
     const bounds = { $skip: String(skip), $top: String(top) };
     const all = { ...filterOf(state), ...query, ...bounds };
-    const answer = await dataclass.connection.object({ path: address.path, query: all, signal });
+    const request = { path: address.path, query: all, mayAsk: true, signal };
+    const answer = await dataclass.connection.object(request);
     const { __GROUPS: groups, __COUNT: count } = answer;
     if (!Array.isArray(groups) || typeof count !== 'number') {
       const message = `${dataclass.name} was not answered with groups.`;
@@ -618,7 +620,8 @@ class Reader {
     };
     if (path === '') throw new TypeError(`Name an attribute of ${name}.`);
     const all = { ...filterOf(state), ...query };
-    return connection.json({ path: paths[address.kind], query: all, signal });
+    const mayAsk = address.kind !== 'set';
+    return connection.json({ path: paths[address.kind], query: all, mayAsk, signal });
   }
 }
 
@@ -1023,7 +1026,13 @@ class TemporarySets {
   async #created(request: Pick<ClientRequest, 'path' | 'query'>): Promise<string> {
     const { path, signal } = { path: request.path, signal: this.signal };
     const query = { ...request.query, $top: '0' };
-    const answer = await this.#dataclass.connection.object({ method: 'POST', path, query, signal });
+    const answer = await this.#dataclass.connection.object({
+      method: 'POST',
+      path,
+      query,
+      mayAsk: true,
+      signal,
+    });
     return setId(answer);
   }
 

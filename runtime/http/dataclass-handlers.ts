@@ -5,6 +5,7 @@ import type { SessionTrial } from '../access/session-store.js';
 import type { Pending } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { RoutePrivileges } from './route-privileges.js';
+import { readsByBody } from './reading-parameters.js';
 import { type Answer, sendAnswer } from './reply.js';
 import type { DataclassServices } from './served-model.js';
 import type { AddressParts, DataclassRequest } from './service-context.js';
@@ -71,7 +72,7 @@ interface Answering {
  * @param mediaBodyLimit see {@link DataclassHandlers}
  */
 export function dataclassHandlers(
-  { sessions, scopes, services }: FastifyInstance,
+  { sessions, scopes, services, setup }: FastifyInstance,
   { name }: DataclassDefinition,
   nothing: Handler,
   mediaBodyLimit: number,
@@ -80,11 +81,15 @@ export function dataclassHandlers(
   const triesReads = sessions.triesCached && !runsIn.beforeReads;
   // Uploads of a body are read before its save begins.
   const triesSaves = sessions.triesCached && media === undefined && !runsIn.savesOf.has(name);
-  /** @param writing answers POST, if it is not answered as GET */
+  /**
+   * @param writing answers POST, if it is not answered as GET
+   * @param mayAsk whether a POST may read by a filter in its body
+   */
   const handler =
-    (reading: Answering, writing?: Answering): AddressHandler =>
+    (reading: Answering, writing?: Answering, mayAsk = true): AddressHandler =>
     (request, reply, address = request.params) => {
-      const isWrite = writing !== undefined && request.method === 'POST';
+      const asks = mayAsk && writing !== undefined && readsByBody(request, setup.limits.bodySize);
+      const isWrite = writing !== undefined && request.method === 'POST' && !asks;
       const { answer, mayTry } = isWrite ? writing : reading;
       const isInScope = isWrite ? runsIn.writes : runsIn.reads;
       const answered = (session: Session, trial?: SessionTrial): Pending<Answer> => {
@@ -96,7 +101,7 @@ export function dataclassHandlers(
         const isBegun = trial === undefined || services.classes !== undefined;
         return scopes.run(scope, isBegun ? begin : () => trial.begin(begin));
       };
-      const isTried = mayTry === true && isPlain(request);
+      const isTried = mayTry === true && !asks && isPlain(request);
       sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
     };
   const readCollection: Answering = {
@@ -131,10 +136,15 @@ export function dataclassHandlers(
         writes.writeCollection(request, scope, address),
       mayTry: triesSaves,
     }),
-    entity: handler(readEntity, {
-      answer: ({ writes }, request, scope, address) => writes.writeEntity(request, scope, address),
-      mayTry: triesSaves,
-    }),
+    entity: handler(
+      readEntity,
+      {
+        answer: ({ writes }, request, scope, address) =>
+          writes.writeEntity(request, scope, address),
+        mayTry: triesSaves,
+      },
+      false,
+    ),
     attributes: handler(readEntity, writeAttributes),
     byValue: (request, reply) => {
       const [lookup = '', path, more] = segmentsBehind(request, ':');

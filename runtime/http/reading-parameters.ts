@@ -1,5 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
+import { shortened } from '../protocol/names.js';
+import { readJson } from './body.js';
+import { bodyTooLarge } from './errors.js';
 import { type Parameters, readParameters, type RequestMode } from '../query/parameters.js';
 
 /**
@@ -54,6 +57,57 @@ export function parametersOf(
   const parameters = readParameters(query, mode);
   if (!mayContinue) refuseCursor(parameters);
   return parameters;
+}
+
+/** Bodies of these POSTs are entities, or the bytes of an image or a BLOB. */
+const ownBodies = /^\$(?:rawpict|binary)$/i;
+const savingMethods = new Set(['update', 'validate']);
+
+/**
+ * Whether a POST reads by a filter in its body, which may be too long for an address (protocol P3.35): the body is an
+ * object with `$filter`, `$params` or both. They become parameters of the request.
+ * @throws RequestError 400 for other members, parameters that are in the address as well, and a `$method` that changes
+ *   data
+ */
+export function readsByBody(request: FastifyRequest, bodySize: number): boolean {
+  const { body } = request;
+  if (request.method !== 'POST' || !(body instanceof Uint8Array) || body[0] !== 0x7b) return false;
+  const query = request.query as Readonly<Record<string, unknown>>;
+  const names = Object.keys(query);
+  const method = query[names.find((name) => name.toLowerCase() === '$method') ?? ''];
+  const isSave = typeof method === 'string' && savingMethods.has(method);
+  if (isSave || names.some((name) => ownBodies.test(name))) return false;
+  if (body.length > bodySize) throw bodyTooLarge(bodySize);
+  const given = readJson(body, request.headers['content-type'], 'all') as Readonly<
+    Record<string, unknown>
+  >;
+  const asked = Object.keys(given);
+  if (!asked.some((name) => name === '$filter' || name === '$params')) return false;
+  if (method !== undefined && !(method === 'entityset' || method === 'subentityset')) {
+    throw refuse(
+      'badBody',
+      'A body with $filter or $params only reads: with a $method that changes data, send them in the address.',
+    );
+  }
+  for (const name of asked) {
+    if (name !== '$filter' && name !== '$params') {
+      const problem = `The body of a read holds $filter and $params, and not ${JSON.stringify(shortened(name))}`;
+      throw refuse('badBody', `${problem}: send other parameters in the address.`);
+    }
+    if (names.some((each) => each.toLowerCase() === name)) {
+      throw refuse('malformedUrl', `${name} is in the address and in the body: send it once.`);
+    }
+  }
+  const { $filter: filter, $params: params } = given;
+  if (filter !== undefined && typeof filter !== 'string') {
+    throw refuse('badBody', '$filter in the body must be a text.');
+  }
+  request.query = {
+    ...query,
+    ...(filter === undefined ? {} : { $filter: filter }),
+    ...(params === undefined ? {} : { $params: JSON.stringify(params) }),
+  };
+  return true;
 }
 
 /** Ignoring these parameters would answer another question, or delete more than the client means. */

@@ -98,6 +98,18 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await ds.Company.query(`name = 'a"b'`).count()).toBe(0);
   });
 
+  it('sends a filter in the body of a POST if its address would be long', async () => {
+    await open();
+    const names = ['Bolt', 'Acme', ...Array.from({ length: 3_000 }, (_, at) => `None ${at}`)];
+    const listed = ds.Company.query('name in :1', names).orderBy('name');
+    expect((await listed.toArray()).map(({ name }) => name)).toEqual(['Acme', 'Bolt']);
+    expect(sent).toEqual(['POST /rest/Company?$orderby=name&$top=100']);
+    expect(await listed.count()).toBe(2);
+    expect(await listed.sum('revenue')).toBe(4);
+    expect((await listed.slice(1, 2)).map(({ name }) => name)).toEqual(['Bolt']);
+    expect(sent.every((each) => each.length < 200)).toBe(true);
+  });
+
   onOne('gets an entity by its key, with the values of class code', async () => {
     await open();
     const made = ds.Company.new({

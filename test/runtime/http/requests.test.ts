@@ -44,6 +44,57 @@ describe('Requests:', () => {
     ]);
   });
 
+  describe('a filter in the body of a POST', () => {
+    const post = (
+      path: string,
+      payload: object | string,
+      headers: Record<string, string> = {},
+    ): Promise<{ readonly statusCode: number; readonly body: string }> =>
+      app.inject({ method: 'POST', url: `/rest/${path}`, payload, headers });
+    const many = Array.from({ length: 10_000 }, (_, at) => at + 2);
+
+    it('reads what a GET with it in the address reads, for any number of keys', async () => {
+      for (const path of ['Order?$orderby=ID', 'Customer(1)/orders?$expand=orders']) {
+        const read = await post(path, { $filter: 'ID in :1', $params: [[1, 77]] });
+        const url = `/rest/${path}&$filter=ID in :1&$params=[[1,77]]`;
+        const got = await app.inject(url.replaceAll(' ', '%20'));
+        expect([read.statusCode, JSON.parse(read.body)]).toEqual([200, got.json()]);
+      }
+      const long = await post('Order', { $filter: 'ID in :1', $params: [many] });
+      expect(JSON.parse(long.body)).toMatchObject({ __COUNT: 1, __ENTITIES: [{ __KEY: '2' }] });
+      const sum = await post('Order/ID?$compute=sum', { $filter: 'ID = 2' });
+      expect([sum.statusCode, sum.body]).toEqual([200, '2']);
+      const set = await post('Order?$method=entityset', { $filter: 'ID = 2' });
+      expect(JSON.parse(set.body)).toMatchObject({ __COUNT: 1 });
+      const { __ENTITYSET: address } = JSON.parse(set.body) as { readonly __ENTITYSET: string };
+      const part = await post(address.slice('/rest/'.length), { $filter: 'ID = 1' });
+      expect(JSON.parse(part.body)).toMatchObject({ __COUNT: 0 });
+    });
+
+    it('is refused beside other members, in the address as well, and where data is changed', async () => {
+      const filter = { $filter: 'ID = 1' };
+      for (const [path, payload, problem] of [
+        ['Order?$method=delete', filter, /only reads: with a \$method/],
+        ['Order?$method=delete&$filter=ID=77', { $params: [1] }, /only reads/],
+        ['Order', { ...filter, $method: 'delete' }, /not \\"\$method\\"/],
+        ['Order', { ...filter, text: 'a' }, /not \\"text\\"/],
+        ['Order?$filter=ID=2', filter, /in the address and in the body/],
+        ['Order', { $filter: 1 }, /must be a text/],
+        ['Order', { $filter: 'ID = ' }, /Character 5 of \$filter/],
+        ['Order', {}, /A POST names what to do/],
+      ] as const) {
+        const { statusCode, body } = await post(path, payload);
+        expect([statusCode, body], path).toEqual([400, expect.stringMatching(problem)]);
+      }
+      for (const path of ['Order?$method=update', 'Order(1)']) {
+        expect((await post(path, filter)).statusCode, path).not.toBe(200);
+      }
+      const foreign = { origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' };
+      expect((await post('Order', filter, foreign)).statusCode).toBe(403);
+      expect((await app.inject('/rest/Order')).json()).toMatchObject({ __COUNT: 2 });
+    });
+  });
+
   it('a related read expands the relations that $expand names beyond its own', async () => {
     const response = await app.inject('/rest/Customer(1)/orders?$expand=orders,orders.lines');
     const { __ENTITIES } = response.json<{ readonly __ENTITIES: readonly object[] }>();
