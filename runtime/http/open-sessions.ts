@@ -10,10 +10,10 @@ import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { whenThere } from '../dialect/pending.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { RequestSessions, cookieName, synchronizeSession } from './request-sessions.js';
+import { RequestSessions, synchronizeSession } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
-import type { Settings } from './settings.js';
+import { sessionCookie } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
@@ -65,7 +65,7 @@ export const sessions = fastifyPlugin(
       );
     }
     const found = openSessions({
-      name: settings.name,
+      cookie: sessionCookie(environment, settings.name),
       limits,
       stores,
       privileges: permissions?.privileges ?? undeclaredPrivileges,
@@ -89,8 +89,8 @@ const stateWords = {
 } as const;
 
 interface SessionParts {
-  /** The name of the datastore. */
-  readonly name: Settings['name'];
+  /** The name of the cookie. */
+  readonly cookie: string;
   readonly limits: SessionLimits;
   readonly stores: Pick<ServerStores, 'clock' | 'sessions'>;
   readonly privileges: PrivilegeTable;
@@ -102,7 +102,7 @@ interface SessionParts {
 }
 
 export function openSessions(parts: SessionParts): RequestSessions {
-  const { name, limits, stores, privileges, logins, tokens, quotas, scopes } = parts;
+  const { cookie, limits, stores, privileges, logins, tokens, quotas, scopes } = parts;
   const found = new Sessions(
     stores.sessions,
     stores.clock,
@@ -112,7 +112,7 @@ export function openSessions(parts: SessionParts): RequestSessions {
     scopes,
     parts.ended,
   );
-  return new RequestSessions(found, cookieName(name), logins, tokens);
+  return new RequestSessions(found, cookie, logins, tokens);
 }
 
 interface Guards {

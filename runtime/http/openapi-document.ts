@@ -15,11 +15,13 @@ import type { ModelView } from './optional-plugins.js';
 /**
  * The OpenAPI document of what the sessions of a view may use (`openapi.md`).
  * @param whole the emitted document of the model
+ * @param cookie of sessions
  */
 export function servedDocument(
   whole: object,
   { definitions, functions, limits }: Pick<ModelParts, 'definitions' | 'functions' | 'limits'>,
   view: ModelView,
+  cookie: string,
 ): Uint8Array {
   const called = (owner: string, list: readonly FunctionDefinition[]): readonly string[] =>
     list.filter((each) => view.calls(each)).map(({ name }) => `${owner}.${name}`);
@@ -32,7 +34,15 @@ export function servedDocument(
       ...functions.singletons.flatMap((each) => called(each.name, each.functions)),
     ],
   };
-  return Buffer.from(JSON.stringify(openedDocument(whole as JsonObject, opened, { ...limits })));
+  const document = openedDocument(whole as JsonObject, opened, { ...limits });
+  const { components } = document as unknown as Served;
+  components.securitySchemes.session.name = cookie;
+  return Buffer.from(JSON.stringify(document));
+}
+
+/** The emitted document names the cookie that a server has without `SESSION_COOKIE`. */
+interface Served {
+  readonly components: { readonly securitySchemes: { readonly session: { name: string } } };
 }
 
 /** @returns nothing for a dataclass of which the sessions may use nothing */

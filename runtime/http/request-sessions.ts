@@ -341,19 +341,11 @@ function originOf({ ip, socket, headers }: FastifyRequest): Origin {
 }
 
 /**
- * `DRSID_<name>` (`access.md#sessions`); the name of a datastore consists of letters, digits, `_`
- * and `-`.
- */
-export function cookieName(datastore: string): string {
-  return `DRSID_${datastore}`;
-}
-
-/**
  * Finds the value of a name in a `Cookie` header: 32 hexadecimal digits, or nothing that could be a
  * session's. Of several, the first.
  */
 export function cookiePattern(name: string): RegExp {
-  return new RegExp(`(?:^|;)\\s*${name}="?([0-9A-F]{32})"?\\s*(?:;|$)`);
+  return new RegExp(`(?:^|;)\\s*${name.replaceAll('.', '\\.')}="?([0-9A-F]{32})"?\\s*(?:;|$)`);
 }
 
 /**
@@ -368,7 +360,7 @@ function setCookie(
 ): void {
   const others = otherCookies(reply, name);
   const life = token === undefined ? '; Max-Age=0' : '';
-  const site = sameSiteOf(request);
+  const site = sameSiteOf(request, name);
   const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=${site}${life}`;
   reply.removeHeader('set-cookie');
   reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie]);
@@ -378,11 +370,13 @@ function setCookie(
  * A browser sends the cookie for pages of another site only if it is `None`, which it accepts only
  * with `Secure`. Pages of sites that are not listed cannot change anything with it (protocol P1.12).
  */
-function sameSiteOf(request: FastifyRequest): string {
+function sameSiteOf(request: FastifyRequest, name: string): string {
   const { headers, server } = request;
   const isListed = server.setup.origins.has(headers.origin);
   if (isListed && headers['sec-fetch-site'] === 'cross-site') return 'None; Secure';
-  return isSecure(request) ? 'Lax; Secure' : 'Lax';
+  // Browsers accept names with these prefixes only so.
+  const isMarked = /^__(?:Host|Secure)-/.test(name);
+  return isMarked || isSecure(request) ? 'Lax; Secure' : 'Lax';
 }
 
 /** Removes a session's cookie from an answer: the client keeps the one that it has. */

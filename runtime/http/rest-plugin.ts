@@ -67,7 +67,7 @@ export const protocol = fastifyPlugin(
         services.models.visibleTo(await sessions.of(request, reply)).catalog,
     );
     if (isOpenApiOn(environment)) {
-      const documentOf = documentsOf(openApi);
+      const documentOf = documentsOf(openApi, sessions.cookie);
       registerOpenApi(app, settings, async (request, reply) =>
         documentOf(services.models.visibleTo(await sessions.of(request, reply))),
       );
@@ -95,6 +95,7 @@ function isOpenApiOn(environment: Environment): boolean {
 /** The documents of views of the model, each made at the first request for it. */
 function documentsOf(
   openApi: ProtocolOptions['openApi'],
+  cookie: string,
 ): (model: ServedModel) => Promise<Uint8Array> {
   const documents = new WeakMap<ServedModel, Uint8Array>();
   return async (model) => {
@@ -102,7 +103,7 @@ function documentsOf(
     if (known !== undefined) return known;
     const { servedDocument } = await import('./openapi-document.js');
     const { default: whole } = await openApi();
-    const document = servedDocument(whole, model.parts, model.view);
+    const document = servedDocument(whole, model.parts, model.view, cookie);
     documents.set(model, document);
     return document;
   };

@@ -150,6 +150,18 @@ function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= longest && others.length === 0;
 }
 
+/**
+ * The name of the cookie of sessions: `SESSION_COOKIE`, or `DRSID_<name of the datastore>`.
+ * @throws Error that names `SESSION_COOKIE`
+ */
+export function sessionCookie(environment: Environment, datastore: string): string {
+  const name = setting(environment, 'SESSION_COOKIE', `DRSID_${datastore}`);
+  if (/^[A-Za-z0-9_.-]{1,100}$/.test(name)) return name;
+  throw new Error(
+    `SESSION_COOKIE is ${JSON.stringify(name)}; it must be the name of a cookie: letters, digits, "_", "-" and ".", at most 100.`,
+  );
+}
+
 /** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must contain. */
 export function tokenSettings(environment: Environment): TokenSettings {
   return {

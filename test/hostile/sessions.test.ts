@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieName, cookiePattern } from '../../runtime/http/request-sessions.js';
+import { cookiePattern } from '../../runtime/http/request-sessions.js';
 import { Client } from '../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 
@@ -18,7 +18,7 @@ roles:
   permissions:
     allowed: [{ applyTo: Note, type: dataclass, create: [write], update: [write], drop: [write] }]
 `;
-const name = cookieName('notes');
+const name = 'DRSID_notes';
 const token = '0123456789ABCDEF0123456789ABCDEF';
 
 let app: FastifyInstance;
@@ -82,6 +82,48 @@ describe('A cookie', () => {
     'x'.repeat(8000),
   ])('of no session grants nothing: %s', async (value) => {
     expect(await userWith(`${name}=${value}`)).toBeNull();
+  });
+
+  it('has the name of SESSION_COOKIE, so that two servers of a host log nobody out', async () => {
+    const servers: FastifyInstance[] = [];
+    const jar = new Map<string, string>();
+    const ask = async (
+      server: FastifyInstance,
+      url: string,
+      payload?: string,
+    ): Promise<unknown> => {
+      const cookie = [...jar].map((pair) => pair.join('=')).join('; ');
+      const answer = await server.inject({
+        method: payload === undefined ? 'GET' : 'POST',
+        url: `/rest/$directory/${url}`,
+        headers: { cookie },
+        ...(payload === undefined ? {} : { payload }),
+      });
+      for (const each of answer.cookies) jar.set(each.name, each.value);
+      expect(answer.cookies.every(({ secure }) => secure)).toBe(true);
+      return answer.json<{ result: unknown }>().result;
+    };
+    try {
+      for (const SESSION_COOKIE of ['__Host-one.id', '__Secure-two']) {
+        servers.push(await rolesServerOf(model, { environment: { SESSION_COOKIE } }));
+      }
+      const login = JSON.stringify(['mia', '{"privileges":["write"]}']);
+      for (const server of servers) expect(await ask(server, 'login', login)).toBe(true);
+      expect([...jar.keys()]).toEqual(['__Host-one.id', '__Secure-two']);
+      for (const server of servers) {
+        expect(await ask(server, 'currentUser')).toMatchObject({ userName: 'mia' });
+      }
+      const document = (await servers[0]?.inject('/rest/$openapi'))?.json<object>();
+      expect(document).toMatchObject({
+        components: { securitySchemes: { session: { name: '__Host-one.id' } } },
+      });
+      const wrong = { environment: { SESSION_COOKIE: 'a b' } };
+      await expect(rolesServerOf(model, wrong)).rejects.toThrow(
+        'SESSION_COOKIE is "a b"; it must be the name of a cookie',
+      );
+    } finally {
+      for (const server of servers) await server.close();
+    }
   });
 
   it('that a client chose is never used for a session', async () => {

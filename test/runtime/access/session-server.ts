@@ -87,7 +87,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         ? { userName: user.toLowerCase(), roles: ['the boss'] }
         : null);
   const sessions = openSessions({
-    name: 'staff',
+    cookie: 'DRSID_staff',
     quotas,
     limits: {
       sessionIdleTimeout: 3600,
