@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { RestError } from '../client/errors.js';
 import { cellOf, ColumnHead } from './column-head.js';
 import { type Column, columnsOf, columnsText, possibleColumns } from './columns.js';
 import { memberOf } from './entity.js';
@@ -103,11 +104,21 @@ function useFound(
       await take(chosen, false);
       if (isLive) void follow(chosen);
     };
+    /** The network may be cut between the message of a change and the reading of the set. */
+    const takeAgain = async (chosen: Selection): Promise<void> => {
+      try {
+        await take(chosen, true);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof RestError) || error.status !== 0) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        await takeAgain(chosen);
+      }
+    };
     /** Makes the set anew whenever something changes. */
     const follow = async (chosen: Selection): Promise<void> => {
       const changes = chosen.changes({ values: false, signal });
       try {
-        while ((await changes.next()).done !== true) await take(chosen, true);
+        while ((await changes.next()).done !== true) await takeAgain(chosen);
       } catch {
         // There may be too many entities; requests of the grid say what else is wrong.
         const { found } = store.state;
