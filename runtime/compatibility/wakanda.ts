@@ -195,7 +195,9 @@ async function onRelated<T>(
   const owner = dataclassIn(visible, ownerName);
   const key = decodeKey(owner.key.type, readKeyClause(request.params.key ?? '').text);
   if (key === undefined) throw missingEntity(ownerName);
-  const read = relatedRequest(visible, owner, relation, key, sent.input);
+  const { filters, database } = visible;
+  const strict = { filters: filters.strict, database };
+  const read = relatedRequest(strict, owner, relation, key, sent.input);
   const keys = await host.scopes.run(own, () => visible.sets.keysOf(read));
   if (keys === undefined) throw missingEntity(ownerName);
   const code = host.codeOf(relation.target);

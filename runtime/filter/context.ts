@@ -30,7 +30,7 @@ export interface FilterContext {
   readonly nulls: ReadonlySet<number>;
   /** Inputs with a wildcard. */
   readonly patterns: ReadonlySet<number>;
-  /** Inputs that cannot be a value of the compared type: such a comparison never holds. */
+  /** Inputs that no value of the compared type equals, such as 1.5 for integers. */
   readonly mismatched: ReadonlySet<number>;
   /** Counts what other filters of the request follow, too. */
   readonly followedByAll?: Followed;

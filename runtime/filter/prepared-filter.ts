@@ -17,6 +17,7 @@ import {
 } from './params.js';
 import { type FilterLimits, type ParsedFilter, parseFilter, type TakeCompared } from './parser.js';
 import { pathFromParam, stepText, takePath } from './path.js';
+import type { FilterInput } from './slots.js';
 import { ownText } from '../protocol/own-text.js';
 import { writtenName } from '../protocol/names.js';
 
@@ -38,6 +39,8 @@ export interface PreparedFilter extends ParsedFilter {
 interface FilterOptions {
   /** Whether `@`, and `*` at the end, match any characters (filters F31). */
   readonly wildcard: boolean;
+  /** Clients of it read entities with values that cannot be read (protocol P14.11). */
+  readonly compatibility?: 'wakanda';
 }
 
 /** The most conditions of a filter: each costs the database work, and a longer filter is refused before any is done. */
@@ -56,6 +59,7 @@ const bytesPerListed = 200;
 /** Parses filters, and caches the most recent ones. */
 export class FilterParser {
   readonly #prepared = new BoundedCache<PreparedFilter>(maxFilterBytes, weightOf);
+  #strict: FilterParser | undefined;
 
   constructor(
     private readonly limits: FilterLimits,
@@ -65,6 +69,20 @@ export class FilterParser {
   /** See {@link FilterOptions.wildcard}. */
   get takesWildcards(): boolean {
     return this.options.wildcard;
+  }
+
+  /** For requests that may change or delete what they select: no value is forgiven. */
+  get strict(): FilterParser {
+    const { compatibility, wildcard } = this.options;
+    if (compatibility === undefined) return this;
+    return (this.#strict ??= new FilterParser(this.limits, { wildcard }));
+  }
+
+  /** The values with which a client selects entities: see {@link filterInputs}. */
+  inputs(filter: PreparedFilter, params: FilterParams | undefined): FilterInputs {
+    const given = filterInputs(filter, params);
+    if (this.options.compatibility === undefined) return given;
+    return { ...given, inputs: given.inputs.map(forgiven) };
   }
 
   /** @throws RequestError 400 with the place in the text and what was expected there */
@@ -119,6 +137,14 @@ export class FilterParser {
     const constants = isConstant ? readInputs(sources, undefined, true) : undefined;
     return { ...parsed, shape, conditions, sources, constants };
   }
+}
+
+function forgiven(input: FilterInput): FilterInput {
+  const { items } = input;
+  const isForgiven = true;
+  return items === undefined
+    ? { ...input, isForgiven }
+    : { ...input, isForgiven, items: items.map(forgiven) };
 }
 
 function weightOf({ shape, sources, orderBy }: PreparedFilter): number {

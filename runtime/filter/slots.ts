@@ -9,13 +9,18 @@ export interface FilterInput extends ComparisonInput {
   readonly placeholder?: PlaceholderValue;
   /** A wildcard in it is an ordinary character. */
   readonly isPlain?: boolean;
+  /** Equals nothing if it cannot be read: a client of Wakanda reads entities with it (protocol P14.11). */
+  readonly isForgiven?: boolean;
   /** Its position in the filter, if it was written there. */
   readonly start?: number;
   /** The members of a list that was written in the filter. */
   readonly items?: readonly FilterInput[];
 }
 
-/** Makes the value to bind, `undefined` if the input cannot be converted to the type. @throws RequestError 400 with 1280 */
+/**
+ * Makes the value to bind, `undefined` for one that no value of the type equals.
+ * @throws RequestError 400 with 1162 or 1280 for one that cannot be read
+ */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** Takes what a statement has in the place of an input, made for a purpose. */
@@ -40,7 +45,7 @@ export class FilterSlots {
     return slot;
   }
 
-  /** Appends the values to bind to `values`; returns the inputs that fit none of their types. */
+  /** Appends the values to bind to `values`; returns the inputs that no value of their types equals. */
   fill(inputs: readonly FilterInput[], values: SqlValue[]): number[] {
     const mismatched: number[] = [];
     for (const source of this.#sources) {

@@ -8,9 +8,11 @@ import type { Convert, FilterInput } from './slots.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale, type Rounding } from '../protocol/decimal.js';
-import { writtenName } from '../protocol/names.js';
+import { shortened, writtenName } from '../protocol/names.js';
+import type { Fold } from '../protocol/fold.js';
+import type { StorageType } from '../protocol/storage-type.js';
 import { numberJson } from '../protocol/numbers.js';
-import { isList, wrongParam } from './params.js';
+import { isList, placeholderName, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
 import { givenValue, hasPattern } from './inputs.js';
@@ -152,6 +154,47 @@ function patternsOf(convert: Convert): Convert {
   };
 }
 
+/**
+ * A value to compare with: see `comparisonValue`.
+ * @returns `undefined` for one that is forgiven
+ * @throws RequestError 400 with 1162 or 1280 for one that cannot be read (filters F34, F41)
+ */
+export function readValue(
+  type: StorageType,
+  dateOnly: boolean,
+  input: FilterInput,
+  fold: Fold,
+): string | number | null | undefined {
+  refuseComposite(input);
+  const value = comparisonValue(type, dateOnly, input, fold);
+  if (value === undefined && input.isForgiven !== true) {
+    throw unreadable(type === 'date' && dateOnly ? 'day' : type, input);
+  }
+  return value;
+}
+
+/** What can be read as a value of each type. */
+const readable: Readonly<Partial<Record<StorageType | 'day', string>>> = {
+  string: 'a text without half of a surrogate pair',
+  uuid: 'a UUID of 32 hexadecimal digits, with or without dashes',
+  number: 'a number such as -12.5 or 1e6',
+  integer: 'a number such as 42',
+  decimal: 'a number such as 12.50',
+  duration: 'a number of milliseconds such as 1500',
+  boolean: 'true or false',
+  date: 'a date such as 2024-06-01, 2024-06-01T12:30:00Z, 2024-06-01T14:30:00+02:00 or 2024-06-01 12:30',
+  day: 'a date such as 2024-06-01, 1!6!2024 or 2024-06-01T12:30:00Z',
+};
+
+function unreadable(type: StorageType | 'day', input: FilterInput): RequestError {
+  const { placeholder, start = 0, value } = input;
+  const expected = `expected ${readable[type] ?? 'null'}`;
+  const found = `found ${JSON.stringify(shortened(input.text ?? String(value)))}`;
+  if (placeholder === undefined) return filterError(start, `${expected}, ${found}`);
+  const what = `${expected} as the value of :${placeholderName(placeholder)} in $params`;
+  return filterError(placeholder.start, `${what}, ${found}`, 'placeholderType');
+}
+
 /** A value of an attribute's type. */
 export function attributeValue(
   { dialect }: { readonly dialect: Pick<Dialect, 'foldText'> },
@@ -161,25 +204,25 @@ export function attributeValue(
   const { type } = attribute;
   const dateOnly = attribute.dateOnly === true;
   const value = (input: FilterInput): SqlValue | undefined =>
-    comparisonValue(type, dateOnly, input, dialect.foldText);
+    readValue(type, dateOnly, input, dialect.foldText);
   const rounding = roundings[comparator] ?? 'exact';
   if (type === 'integer' || type === 'duration') {
-    return single((input) => {
+    return (input) => {
       const given = value(input);
       return typeof given === 'number' ? integerFor(given, rounding) : given;
-    });
+    };
   }
-  if (type !== 'decimal') return single(value);
+  if (type !== 'decimal') return value;
   const { scale = 0 } = attribute;
-  return single((input) => {
+  return (input) => {
     const given = value(input);
     return typeof given === 'string' ? decimalAtScale(given, scale, rounding) : given;
-  });
+  };
 }
 
 /** A decimal of any scale, to be compared with a total. */
 export function totalValue({ dialect }: FilterContext): Convert {
-  return single((input) => comparisonValue('decimal', false, input, dialect.foldText));
+  return (input) => readValue('decimal', false, input, dialect.foldText);
 }
 
 /**
@@ -224,12 +267,15 @@ export const propertyBoolean = single(({ value }) =>
 );
 
 /** A list or an object cannot be compared with anything (filters F41). */
+function refuseComposite({ value, placeholder }: FilterInput): void {
+  if (typeof value === 'object' && value !== null && placeholder !== undefined) {
+    throw wrongParam(placeholder, 'a text, a number, true, false or null', value);
+  }
+}
+
 function single(convert: Convert): Convert {
   return (input) => {
-    const { value, placeholder } = input;
-    if (typeof value === 'object' && value !== null && placeholder !== undefined) {
-      throw wrongParam(placeholder, 'a text, a number, true, false or null', value);
-    }
+    refuseComposite(input);
     return convert(input);
   };
 }
@@ -247,11 +293,12 @@ function listOf(convert: Convert): Convert {
 }
 
 /** The members of a list; their placeholder is that of the list, if the list is a parameter. */
-function itemsOf({ value, placeholder, items }: FilterInput): readonly FilterInput[] {
+export function itemsOf(input: FilterInput): readonly FilterInput[] {
+  const { value, placeholder, items } = input;
   if (items !== undefined) return items;
   if (isList(value)) {
     return value.map((member) =>
-      placeholder === undefined ? { value: member } : { ...givenValue(member), placeholder },
+      placeholder === undefined ? { value: member } : { ...input, ...givenValue(member) },
     );
   }
   if (placeholder !== undefined) throw wrongParam(placeholder, 'a list', value);

@@ -150,7 +150,7 @@ export async function chosenEntities(
   const keys = await find?.();
   const unresolved =
     keys === undefined
-      ? selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters)
+      ? selectionRequest(context.filters.strict, dataclass, { kind: 'all' }, null, parameters)
       : selectionRequest(
           context.filters,
           dataclass,

@@ -66,10 +66,12 @@ export class EntitySetService {
       : yield* this.#combined(set, request);
   }
 
-  /** The keys that a set holds and that match the request's filter. */
+  /** The keys that a set holds and that match the filter of a request that changes or deletes them. */
   *keys(id: string, parameters: Parameters, requester: SetRequester): Steps<KeyList> {
     const { keys } = yield* this.#find(id, parameters, requester);
-    return yield* narrowed(this.context, this.dataclass, keys, parameters);
+    const { filters } = this.context;
+    const context = { ...this.context, filters: filters.strict };
+    return yield* narrowed(context, this.dataclass, keys, parameters);
   }
 
   /** @throws RequestError 404 with 1802 */

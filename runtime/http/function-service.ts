@@ -456,7 +456,8 @@ async function inputSelection(
     const keys = await membersOf(code, context, input, setRequesterOf(own.session));
     return code.select(listed(code.dataclass, keys));
   }
-  const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
+  const { filters } = context;
+  const request = selectionRequest(filters.strict, dataclass, { kind: 'all' }, null, input);
   const readable = await resolved(context, request);
   // An error of class code for attributes that it computes is reported to the client once.
   if (readable !== request) {
@@ -516,5 +517,6 @@ async function membersOf(
   if (dataclass === undefined) throw missingSet(set);
   const texts = { ...readParameters({}, 'read'), filter, params, orderby };
   const { keys } = await drive(context.sets.find(dataclass, requester, set.toUpperCase(), texts));
-  return drive(narrowed(context, dataclass, keys, texts));
+  const { filters } = context;
+  return drive(narrowed({ ...context, filters: filters.strict }, dataclass, keys, texts));
 }

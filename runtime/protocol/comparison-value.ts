@@ -17,8 +17,7 @@ export interface ComparisonInput {
 /**
  * The value to bind for a comparison with an attribute of that type: text folded, dates as they are
  * stored, booleans as 0 and 1. A value of another type is converted if that loses nothing (filters
- * F34); `undefined` means that it cannot be a value of the type, and so equals none. Null stays
- * null.
+ * F34); `undefined` means that it cannot be read as a value of the type. Null stays null.
  *
  * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold
  * is beyond every stored integer, or between 0 and every other number. A decimal keeps all its digits, whatever the scale of the attribute;
@@ -69,7 +68,7 @@ function textOf({ text, value }: ComparisonInput): string | undefined {
 function numberOf({ text, value }: ComparisonInput): number | undefined {
   const written = text ?? value;
   const number = typeof value === 'string' ? numberFromText(value) : value;
-  if (typeof number !== 'number') return undefined;
+  if (typeof number !== 'number' || Number.isNaN(number)) return undefined;
   if (number !== 0 || typeof written !== 'string' || !isTiny(written)) return number + 0;
   return written.startsWith('-') ? -Number.MIN_VALUE : Number.MIN_VALUE;
 }

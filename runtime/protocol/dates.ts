@@ -6,9 +6,10 @@ const latest = 253_402_300_799_999;
 
 /**
  * A moment as it is stored, `YYYY-MM-DDTHH:MM:SS.sssZ` (protocol P4.4), from ISO 8601: a date alone
- * (midnight UTC), or a date, `T` and a time, with or without seconds, fraction (cut to the
- * millisecond) and zone (`Z`, `+02:00`, `+0200`; none is UTC). Years are 0000 to 9999, in UTC as
- * well. Returns `undefined` for anything else, such as 30 February.
+ * (midnight UTC), or a date, `T` or a space, and a time, with or without seconds, fraction (cut to the
+ * millisecond) and zone (`Z`, `+02:00`, `+0200`; none is UTC). A `+` that was not encoded in an
+ * address arrives as a space, so that is one, too. Years are 0000 to 9999, in UTC as well. Returns
+ * `undefined` for anything else, such as 30 February.
  */
 export function instantFromText(text: string): string | undefined {
   if (!isDay(text)) return undefined;
@@ -62,9 +63,10 @@ interface TimeOfDay {
   readonly offsetMinutes: number;
 }
 
-/** The rest of the text from the `T` after the day. */
+/** The rest of the text behind the day. */
 function timeOfDay(text: string): TimeOfDay | undefined {
-  if (text.charCodeAt(10) !== 0x54 || text.charCodeAt(13) !== 0x3a) return undefined;
+  const separator = text.charCodeAt(10);
+  if ((separator !== 0x54 && separator !== 0x20) || text.charCodeAt(13) !== 0x3a) return undefined;
   if (!(twoDigits(text, 11) < 24 && twoDigits(text, 14) < 60)) return undefined;
   let end = 16;
   let seconds = '00';
@@ -89,7 +91,7 @@ function zone(text: string, at: number): number | undefined {
   if (at === text.length) return 0;
   const sign = text.charCodeAt(at);
   if (sign === 0x5a) return at + 1 === text.length ? 0 : undefined;
-  if (sign !== 0x2b && sign !== 0x2d) return undefined;
+  if (sign !== 0x2b && sign !== 0x2d && sign !== 0x20) return undefined;
   const minutesAt = text.charCodeAt(at + 3) === 0x3a ? at + 4 : at + 3;
   const hours = twoDigits(text, at + 1);
   const minutes = twoDigits(text, minutesAt);

@@ -404,8 +404,12 @@ function relatedCondition(
   if (query?.filter === undefined) return related;
   const { filter, first, place } = query;
   const { expanded } = context;
+  const slots: FilterContext['slots'] = {
+    take: (input, purpose, convert) =>
+      context.slots.take(input, purpose, (given) => atRelation(place, () => convert(given))),
+  };
   const matches = atRelation(place, () =>
-    preparedCondition(context, from, filter, expanded, expanded.first + first),
+    preparedCondition({ ...context, slots }, from, filter, expanded, expanded.first + first),
   );
   return sql`${related} and ${matches}`;
 }

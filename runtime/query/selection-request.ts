@@ -5,7 +5,7 @@ import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
-import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
+import type { FilterParser, PreparedFilter } from '../filter/prepared-filter.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
 import {
@@ -43,7 +43,7 @@ export function selectionRequest(
   { filter: text, params, orderby }: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
 ): SelectionRequest {
   const filter = text === undefined ? undefined : filters.prepare(text, params);
-  const inputs = filter === undefined ? noInputs : filterInputs(filter, params);
+  const inputs = filter === undefined ? noInputs : filters.inputs(filter, params);
   const name = requestName(dataclass, base, filter, inputs);
   const inFilter = orderby === undefined ? filter?.orderBy : undefined;
   const orderBy = orderby ?? inFilter?.text;
@@ -169,7 +169,7 @@ export function boundStatement(
   const values: SqlValue[] = [request.baseValue, skip, top, count, set, null, null];
   const mismatched = usual.filterSlots.fill(inputs, values);
   if (mismatched.length === 0) return bound(usual, values, fullName);
-  // A value that cannot be of the attribute's type makes another condition.
+  // A value that nothing equals makes another condition.
   const otherName = `${mismatched.join()}${fullName}`;
   const other =
     statements.get(otherName) ?? written(statements, otherName, request, mismatched, write);

@@ -10,6 +10,7 @@ import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { canHold } from './memory/can-hold.js';
 import { load, opened } from './memory/load.js';
+import { isUnreadable } from './memory/matches.js';
 import { Store } from './memory/store.js';
 import { isPortable } from '../support/random-model/portable.js';
 import { Random } from '../support/random-model/random.js';
@@ -21,7 +22,7 @@ import { filterText } from './requests/filter-text.js';
 import { aggregates } from './requests/random-aggregate.js';
 import { filters } from './requests/random-filter.js';
 import { requests } from './requests/random-request.js';
-import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
+import { addressOf, expectedAnswer, isRefused, type ReadRequest } from './requests/request.js';
 import { type Restrictions, SeenStore } from './restricted/seen-store.js';
 import { sampled } from '../support/long.js';
 
@@ -133,31 +134,37 @@ async function compareSession(
   }
   const seen = new SeenStore(store, restrictions);
   hidden += store.model.dataclasses.flatMap((each) => seen.hidden(each)).length;
-  const reads = requests(store).map((each) => readOf(seen, each));
+  const reads = requests(store)
+    .filter((each) => !isRefused(store, each))
+    .map((each) => readOf(seen, each));
   const ofAggregates = store.model.dataclasses
     .filter((each) => each.exposed)
     .flatMap((each) => aggregates(store, each))
     .map((each) =>
-      each.map((request) => ({
-        url: aggregateAddress(request),
-        isThere: true,
-        compare: (body: string) =>
-          isAggregate(
-            request,
-            comparableAnswer(seen, JSON.parse(body)),
-            expectedAggregate(seen, request),
-          ),
-      })),
+      each
+        .filter((request) => !isRefused(store, request))
+        .map((request) => ({
+          url: aggregateAddress(request),
+          isThere: true,
+          compare: (body: string) =>
+            isAggregate(
+              request,
+              comparableAnswer(seen, JSON.parse(body)),
+              expectedAggregate(seen, request),
+            ),
+        })),
     );
   const ofGroups = store.model.dataclasses
     .filter((each) => each.exposed)
     .map((each) =>
-      groups(store, each).map((request) => ({
-        url: groupsAddress(seen, request),
-        isThere: true,
-        compare: (body: string) =>
-          areGroups(seen, request, JSON.parse(body), expectedGroups(seen, request)),
-      })),
+      groups(store, each)
+        .filter((request) => !isRefused(store, request))
+        .map((request) => ({
+          url: groupsAddress(seen, request),
+          isThere: true,
+          compare: (body: string) =>
+            areGroups(seen, request, JSON.parse(body), expectedGroups(seen, request)),
+        })),
     );
   const asked: fc.Arbitrary<Asked> = fc.oneof(reads, reads, reads, ...ofAggregates, ...ofGroups);
   const held = asked.filter(({ url }) => canHold(store.model, decodeURIComponent(url)));
@@ -174,7 +181,8 @@ function drawn(store: Store, random: Random, seed: number): Restrictions {
       const { text, params } = filterText(filter, 'list');
       // Unlike in a request, `@` in a value of `restrict` is no wildcard.
       const isSame = !store.model.protocol.wildcard || !/[@*]/.test(JSON.stringify(params));
-      return isSame && canHold(store.model, JSON.stringify({ text, params }));
+      const isReadable = !isUnreadable(store, dataclass, filter);
+      return isSame && isReadable && canHold(store.model, JSON.stringify({ text, params }));
     });
     const [filter] = fc.sample(held, { seed, numRuns: 1 });
     restrictions.set(dataclass.name, filter);

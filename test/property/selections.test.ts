@@ -16,6 +16,7 @@ import {
   employeeFilters,
   employeeKeys,
   employeeOrders,
+  valueFor,
 } from './selections/evaluate.js';
 import { staffs } from './selections/staff.js';
 import { type Tree, trees } from './selections/tree.js';
@@ -51,8 +52,8 @@ class Built {
       case 'keys':
         return Employee.fromKeys(tree.keys);
       case 'filter': {
-        const text = employeeFilters[tree.filter]?.text ?? '';
-        return this.employees(tree.of).query(text, tree.value);
+        const { text } = employeeFilters[tree.filter] ?? { text: '' };
+        return this.employees(tree.of).query(text, valueFor({ text }, tree.value));
       }
       case 'order':
         return this.employees(tree.of).orderBy(employeeOrders[tree.order]?.text ?? '');
@@ -76,8 +77,8 @@ class Built {
       case 'keys':
         return Company.fromKeys(tree.keys);
       case 'filter': {
-        const text = companyFilters[tree.filter]?.text ?? '';
-        return this.companies(tree.of).query(text, tree.value);
+        const { text } = companyFilters[tree.filter] ?? { text: '' };
+        return this.companies(tree.of).query(text, valueFor({ text }, tree.value));
       }
       case 'order':
         return this.companies(tree.of).orderBy(companyOrders[tree.order]?.text ?? '');

@@ -25,7 +25,13 @@ import {
   groups,
   groupsAddress,
 } from './requests/group-request.js';
-import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
+import {
+  addressOf,
+  expectedAnswer,
+  isRefused,
+  type ReadRequest,
+  type Selecting,
+} from './requests/request.js';
 import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
 import { sampled } from '../support/long.js';
@@ -79,15 +85,21 @@ function asked(store: Store): fc.Arbitrary<Asked> {
     .flatMap((each) => aggregates(store, each))
     .map((arbitrary) => ({
       weight: 1,
-      arbitrary: arbitrary.map((each) => aggregateOf(store, each)),
+      arbitrary: arbitrary.map((each) =>
+        refusedOr(store, each, aggregateAddress(each), () => aggregateOf(store, each)),
+      ),
     }));
   const ofGroups = store.model.dataclasses
     .filter((each) => each.exposed)
     .map((each) => ({
       weight: 3,
-      arbitrary: groups(store, each).map((request) => groupsOf(store, request)),
+      arbitrary: groups(store, each).map((request) =>
+        refusedOr(store, request, groupsAddress(store, request), () => groupsOf(store, request)),
+      ),
     }));
-  const reads = requests(store).map((each) => readOf(store, each));
+  const reads = requests(store).map((each) =>
+    refusedOr(store, each, addressOf(each), () => readOf(store, each)),
+  );
   return fc.oneof(
     { weight: 4 * Math.max(1, ofAggregates.length), arbitrary: reads },
     ...ofAggregates,
@@ -100,6 +112,16 @@ interface Asked {
   readonly url: string;
   readonly expected: () => unknown;
   readonly fits: (answer: unknown, expected: unknown) => boolean;
+}
+
+/** A request whose filter has a value that cannot be read is refused, whatever else it asks for. */
+function refusedOr(store: Store, request: Selecting, url: string, otherwise: () => Asked): Asked {
+  if (!isRefused(store, request)) return otherwise();
+  return {
+    url,
+    expected: () => 'the refusal of a value',
+    fits: (answer) => /: expected .* found /.test(JSON.stringify(answer)),
+  };
 }
 
 function readOf(store: Store, request: ReadRequest): Asked {

@@ -5,7 +5,7 @@ import { From } from '../../dataclass/source.js';
 import type { Dialect } from '../../dialect/dialect.js';
 import type { Pending } from '../../dialect/pending.js';
 import type { ComparisonNode, FilterNode } from '../../filter/ast.js';
-import { wrongComparator, written } from '../../filter/value-condition.js';
+import { itemsOf, readValue, wrongComparator, written } from '../../filter/value-condition.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import {
   filterInputs,
@@ -22,8 +22,6 @@ import { checked, checkedLater, type ComputedAccessors } from './computed-access
 import { paramsOf } from '../objects/selection-values.js';
 import type { ComputedDefinition } from '../../protocol/definition.js';
 import { checkComparator } from '../../filter/condition.js';
-import { isList } from '../../filter/params.js';
-import { comparisonValue } from '../../protocol/comparison-value.js';
 import { Similarities } from '../../filter/context.js';
 
 /** The accessors called for one filter. */
@@ -249,8 +247,9 @@ const asWritten = (text: string): string => text;
  * The value of a comparison in the form of the attribute's type: a `Date`, `YYYY-MM-DD` for a date
  * without time, a boolean, a list behind `IN`, null.
  * @param input none for a written `null`
- * @returns `undefined` for what cannot be a value of the type, and so equals none
- * @throws RequestError 400 with 1112 for a comparator that does not apply to the type
+ * @returns `undefined` for a value that is forgiven, and so equals none
+ * @throws RequestError 400 with 1112 for a comparator that does not apply to the type, 1162 or 1280
+ * for a value that cannot be read
  */
 function comparedValue(
   attribute: ComputedDefinition,
@@ -278,9 +277,8 @@ function comparedList(
   input: FilterInput | undefined,
 ): ComparedValue {
   refuseOthers(attribute, node);
-  const given = isList(input?.value) ? input.value : [];
-  const items = input?.items ?? given.map((value): FilterInput => ({ value }));
-  const typed = items.map((each) => typedInput(attribute, each));
+  const typed =
+    input === undefined ? [] : itemsOf(input).map((each) => typedInput(attribute, each));
   const value = typed.filter((each) => each !== undefined);
   return { value, isNullWanted: value.includes(null) };
 }
@@ -295,7 +293,7 @@ function refuseOthers(attribute: ComputedDefinition, node: ComparisonNode): void
 }
 
 function typedInput({ type, dateOnly }: ComputedDefinition, input: FilterInput): unknown {
-  const stored = comparisonValue(type, dateOnly === true, input, asWritten);
+  const stored = readValue(type, dateOnly === true, input, asWritten);
   if (stored === null || stored === undefined) return stored;
   if (type === 'boolean') return stored === 1;
   return type === 'date' && dateOnly !== true ? new Date(stored) : stored;

@@ -130,6 +130,7 @@ export const changeRows: readonly Row[] = [
     { ...change('ID = null', {}), headers: { 'if-match': '*' } },
     refused(400, 1806),
   ),
+  refuses('a value that cannot be read', change("salary != '12,50'", {}), refused(400, 1162)),
   refuses('$atMost too large', change('ID = null', {}, '&$atMost=100000000'), refused(400, 1806)),
   refuses('$atMost that is no number', change('ID = null', {}, '&$atMost=x'), refused(400, 1806)),
   refuses(

@@ -123,6 +123,12 @@ export const deleteRows: readonly Row[] = [
     refused(400, 1162),
   ),
   row(
+    'P8.5 unreadable',
+    'a delete with a value that cannot be read deletes nothing',
+    remove('Company?$filter="founded != \'2024-02-30\'"'),
+    refused(400, 1162),
+  ),
+  row(
     'P8.5 top',
     'a delete with $top deletes nothing',
     remove('Company?$filter="ID > 3"&$top=1'),

@@ -97,8 +97,8 @@ const bangForm = /^(\d{1,2})!(\d{1,2})!(\d{4})$/;
 const uuidForm = /^([0-9A-F]{32}|[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})$/i;
 
 /**
- * A client's value as one of the type; `undefined` if it cannot be one, and so matches nothing
- * (filters F34).
+ * A client's value as one of the type; `undefined` if it cannot be read as one, so that its filter is
+ * refused (filters F34).
  */
 export function coerced(type: StorageType, dateOnly: boolean, value: Scalar): Scalar | undefined {
   switch (type) {
@@ -117,6 +117,7 @@ export function coerced(type: StorageType, dateOnly: boolean, value: Scalar): Sc
       return typeof value !== 'boolean' && numeric.test(String(value)) ? String(value) : undefined;
     case 'boolean':
       if (value === 'true' || value === 'false') return value === 'true';
+      if (value === 0 || value === 1) return value === 1;
       return typeof value === 'boolean' ? value : undefined;
     case 'date':
       if (typeof value !== 'string') return undefined;

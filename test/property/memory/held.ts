@@ -19,7 +19,7 @@ export function isAsWanted(
   return wanted.some((each) => {
     if (each === null || held === null) return each === null && held === null;
     const value = coerced(type, dateOnly, each);
-    if (value === undefined) return false;
+    if (value === undefined) throw new Error('A filter with such a value is refused.');
     if (type === 'string' && typeof held === 'string') {
       return isTextAsWanted(held, comparator, String(value), rules);
     }

@@ -1,8 +1,10 @@
 import type {
+  Dataclass,
   RelatedEntitiesAttribute,
   RelatedEntityAttribute,
   StorageType,
 } from '../../../generator/model/model.js';
+import { coerced } from './comparison.js';
 import { type Comparator, type Filter, members } from './filter.js';
 import { isAsWanted, type Wanted } from './held.js';
 import { propertiesHold, type PropertyComparison } from './property.js';
@@ -32,6 +34,20 @@ export function matches(store: Store, entity: Entity, filter: Filter): boolean {
     }
   }
   return allHold(store, entity, comparisons);
+}
+
+/** Whether a filter has a value that cannot be read as one of its attribute's type (filters F34). */
+export function isUnreadable(store: Store, dataclass: Dataclass, filter: Filter): boolean {
+  if (filter.kind === 'not') return isUnreadable(store, dataclass, filter.operand);
+  if (filter.kind !== 'comparison') {
+    return [filter.left, filter.right].some((each) => isUnreadable(store, dataclass, each));
+  }
+  const { end, moves } = store.way(dataclass, filter.path);
+  if (moves.length > 0) return false;
+  const { type, dateOnly } = typeOf(store, end);
+  return filter.operands.some(
+    ({ value }) => value !== null && coerced(type, dateOnly, value) === undefined,
+  );
 }
 
 /** Whether comparisons hold together: those over one to-many relation for one related entity, those with one letter for one element. */

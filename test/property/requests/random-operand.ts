@@ -147,7 +147,7 @@ function writings(value: Value, type: StorageType): readonly Operand['writing'][
   return isBare ? ['placeholder', 'quoted', 'quoted', 'bare'] : ['placeholder', 'quoted'];
 }
 
-/** Values of other types: some can be read as one of this type, the others match nothing. */
+/** Values of other types: some can be read as one of this type, the others are refused. */
 function misfits(type: StorageType): readonly Scalar[] {
   switch (type) {
     case 'string':

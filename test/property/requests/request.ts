@@ -1,4 +1,4 @@
-import { leadsToMany } from '../../../generator/model/lookup.js';
+import { attributeNamed, leadsToMany } from '../../../generator/model/lookup.js';
 import type { Dataclass } from '../../../generator/model/model.js';
 import {
   collectionAnswer,
@@ -9,6 +9,7 @@ import {
   type Query,
 } from '../memory/answers.js';
 import { arrayAnswer } from '../memory/as-array.js';
+import { isUnreadable } from '../memory/matches.js';
 import type { Entity, Store } from '../memory/store.js';
 import { features } from '../../support/random-model/features.js';
 import { filterText } from './filter-text.js';
@@ -115,6 +116,19 @@ function direction(isDescending: boolean, spelling: number): string {
 
 function listText(paths: readonly Path[]): string {
   return paths.map((path) => path.join('.')).join(',');
+}
+
+/** What decides the entities of a request. */
+export type Selecting = Pick<ReadRequest, 'dataclass' | 'relation' | 'filter'>;
+
+/** Whether the filter has a value that cannot be read. */
+export function isRefused(store: Store, { dataclass: name, relation, filter }: Selecting): boolean {
+  if (filter === undefined) return false;
+  const dataclass = dataclassOf(store, name);
+  if (relation === undefined) return isUnreadable(store, dataclass, filter);
+  const attribute = attributeNamed(dataclass, relation);
+  if (!('target' in attribute)) throw new Error(`${relation} is no relation.`);
+  return isUnreadable(store, store.target(attribute), filter);
 }
 
 /** The expected answer of the server. */

@@ -211,7 +211,17 @@ function compared(a: Value, b: Value): number {
 
 /** A text that reads as a number would be one; none of those here does. */
 function isSameNumber(held: number | null, given: Value): boolean {
-  return !isText(given) && held === given;
+  return held === asNumber(given);
+}
+
+/** A text that is no number cannot be compared with one: its length stands for it. */
+function asNumber(value: Value): number | null {
+  return isText(value) ? value.length : value;
+}
+
+/** The value of a filter's placeholder. */
+export function valueFor({ text }: Pick<Meaning<never>, 'text'>, value: Value): Value {
+  return /(?:salary|ID) !?= :1/.test(text) ? asNumber(value) : value;
 }
 
 function companyOf({ companies }: Staff, key: number | null): Company | undefined {

@@ -138,9 +138,8 @@ describe.each([
 });
 
 it('Wildcards have no meaning if no text is compared', async () => {
-  expect(await found(app, 'Item', 'number = :1', ['1@'])).toBe('');
-  expect(await found(app, 'Item', 'number != :1', ['1@'])).toBe('1,2,3,4,5,6,7,8,9');
-  expect(await found(app, 'Item', 'ID in :1', [['1@', 2]])).toBe('2');
+  expect(await found(app, 'Item', 'number = :1', ['1@'])).toMatch(/^1280: .* found "1@"/);
+  expect(await found(app, 'Item', 'ID in :1', [['1@', 2]])).toMatch(/^1280: .* found "1@"/);
 });
 
 it('Wildcards work over relations', async () => {
