@@ -334,6 +334,6 @@ dataclasses:
       some: { aggregate: count(all), filter: "x = 'many'" }
 `;
   await expect(serverOf(wrong)).rejects.toThrow(
-    'The filter of A.some cannot be used: many is no value of the attribute.',
+    'The filter of A.some cannot be used: Character 5 of $filter: expected a number such as 42, found "many".',
   );
 });
