@@ -290,7 +290,7 @@ function answerClientError(error: ParserError, socket: Socket, origins: Origins)
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
   const { status, name, message } = parserErrors[error.code ?? ''] ?? malformed;
   const body = JSON.stringify({ __ERROR: [protocolError(name, message)] });
-  const received = error.rawPacket instanceof Buffer ? error.rawPacket : Buffer.alloc(0);
+  const received = (error.rawPacket as Buffer | undefined) ?? Buffer.alloc(0);
   const answer = (headers: IncomingHttpHeaders): void => {
     const allowed = Object.entries(origins.headersFor(headers));
     socket.end(
