@@ -50,6 +50,8 @@ function isRecord(value) {
 // runtime/client/connection.ts
 /** How many times a request is sent again. */
 const usualRetries = 2;
+/** Characters of an address above which a filter is sent in the body: proxies refuse long addresses. */
+const longAddress = 4096;
 /** The longest pause before a request is sent again, in seconds: a longer one means a server that is down. */
 const longestPause$1 = 10;
 /** Sends requests to one server, as one session. */
@@ -90,7 +92,8 @@ var Connection = class {
 	* @returns the answer, whatever its status is
 	* @throws RestError with status 0 if there is none; the reason of the signal if it aborts
 	*/
-	async send(request) {
+	async send(given) {
+		const request = this.#withShortAddress(given);
 		const { method = "GET", isRepeatable = method === "GET", signal } = request;
 		const { retries = usualRetries } = this.#options;
 		for (let attempt = 0;; attempt += 1) {
@@ -100,6 +103,23 @@ var Connection = class {
 			await response.body?.cancel();
 			await waiting(pause, signal);
 		}
+	}
+	#withShortAddress(request) {
+		const { mayAsk, query = {} } = request;
+		if (mayAsk !== true || this.urlOf(request).length <= longAddress) return request;
+		const { $filter, $params, ...others } = query;
+		if ($filter === void 0 && $params === void 0) return request;
+		const params = $params === void 0 ? void 0 : JSON.parse($params);
+		return {
+			...request,
+			method: "POST",
+			isRepeatable: request.method !== "POST",
+			query: others,
+			body: {
+				$filter,
+				$params: params
+			}
+		};
 	}
 	async #sendOnce(request) {
 		const { method = "GET", body, signal, isKept, last } = request;
@@ -1325,6 +1345,7 @@ var Reader = class {
 				...place,
 				$top: String(top)
 			},
+			mayAsk: true,
 			signal
 		});
 		return pageOf(state, place["$count"] !== "false" ? answer : {
@@ -1344,11 +1365,13 @@ var Reader = class {
 			...query,
 			...bounds
 		};
-		const { __GROUPS: groups, __COUNT: count } = await dataclass.connection.object({
+		const request = {
 			path: address.path,
 			query: all,
+			mayAsk: true,
 			signal
-		});
+		};
+		const { __GROUPS: groups, __COUNT: count } = await dataclass.connection.object(request);
 		if (!Array.isArray(groups) || typeof count !== "number") throw new RestError(200, [{
 			message: `${dataclass.name} was not answered with groups.`,
 			errCode: 0
@@ -1373,9 +1396,11 @@ var Reader = class {
 			...filterOf(state),
 			...query
 		};
+		const mayAsk = address.kind !== "set";
 		return connection.json({
 			path: paths[address.kind],
 			query: all,
+			mayAsk,
 			signal
 		});
 	}
@@ -1739,6 +1764,7 @@ var TemporarySets = class {
 			method: "POST",
 			path,
 			query,
+			mayAsk: true,
 			signal
 		}));
 	}
