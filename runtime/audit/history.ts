@@ -75,16 +75,7 @@ const definition: DataclassDefinition = {
 
 const entries = linkDataclasses([definition]).get(definition.name) as Dataclass;
 
-const columns = [
-  'position',
-  'time',
-  'key',
-  'kind',
-  'user',
-  'request',
-  'before',
-  'after',
-] as const;
+const columns = ['position', 'time', 'key', 'kind', 'user', 'request', 'before', 'after'] as const;
 
 /** The type of an attribute may have been another one when its values were recorded. */
 const notRecorded: readonly string[] = ['image', 'blob', 'vector'];

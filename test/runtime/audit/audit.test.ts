@@ -235,9 +235,9 @@ describeDatabases('The audit of a dataclass', (databases) => {
     expect(deleted).toMatchObject({ kind: 'deleted', before: { name: 'Chair', price: '75.00' } });
     expect(deleted).not.toHaveProperty('after');
     expect(changed?.request).not.toBe(deleted?.request);
-    expect(await rows(`select distinct "privileges" from "__audit" where "table" = 'Product'`)).toEqual([
-      ['["edit","view"]'],
-    ]);
+    expect(
+      await rows(`select distinct "privileges" from "__audit" where "table" = 'Product'`),
+    ).toEqual([['["edit","view"]']]);
   });
 
   itOnOne(databases)('has no entry of a save that changes nothing that is recorded', async () => {
