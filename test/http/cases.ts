@@ -104,7 +104,7 @@ export const readCases: readonly Case[] = [
     'to-many of one entity':
       "Company?$filter=staff.salary=3000 and staff.lastName='cohen'&$attributes=name",
     'to-many of to-many': "Company?$filter=staff.team.lastName='cohen'&$attributes=name",
-    'value of no type': 'Company?$filter=headcount=many&$attributes=name',
+    'value that no integer equals': 'Company?$filter=headcount=1.5&$attributes=name',
     date: 'Employee?$filter=hiredAt>=2020-01-02 and birthDate<10!12!1900&$attributes=lastName',
     computed: "Company?$filter=label begin 'bolt'&$attributes=name",
     'alias and stamp': "Employee?$filter=employerName='bolt' and __STAMP=1&$attributes=lastName",

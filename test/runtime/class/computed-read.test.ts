@@ -239,14 +239,12 @@ describe('An accessor query', () => {
     await codes('birthday = 1815-12-10');
     await codes('birthday in [1815-12-10, null]');
     await codes("hired > '1815-12-10T08:00:00Z'");
-    await codes('hired = never');
+    expect((await get('Employee?$filter=hired = never')).status).toBe(400);
     expect(asked()).toEqual([
       { operator: '=', value: '1815-12-10' },
       { operator: 'in', value: ['1815-12-10', null] },
       { operator: '>', value: new Date('1815-12-10T08:00:00Z') },
     ]);
-    expect(await codes('hired = never')).toBe('');
-    expect(await codes('hired != never')).toBe('abcd');
   });
 
   it('may use attributes that are not exposed', async () => {

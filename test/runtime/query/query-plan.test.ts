@@ -147,7 +147,6 @@ describe('The query path', () => {
       ],
       ['note = tall', 'Tree.note = tall'],
       ['planted = 2020-01-02', '[index : Tree.planted ] = 2020-01-02'],
-      ['height = nonsense', 'Tree.height = nonsense'],
       ['extra.tags[a].x = 1', 'Tree.extra.tags[a].x = 1'],
       ['plot = 1', '[index : Tree.plot ] = 1'],
       ['owner = x', 'Tree.owner = x'],
@@ -228,8 +227,8 @@ describe('The query path', () => {
     const long = `${'x'.repeat(99)}${'😀'.repeat(100)}`;
     const { answer } = await ask(`Tree?$filter="species = :1"&$params=["${long}"]`);
     expect(answer.__queryPlan).toEqual({ item: `[index : Tree.species ] = ${'x'.repeat(99)}...` });
-    const hostile = await ask(`Tree?$filter="note = :1"&$params=["\\"}],\\u0000\\ud800"]`);
-    expect(hostile.answer.__queryPlan).toEqual({ item: 'Tree.note = "}],\u0000\ud800' });
+    const hostile = await ask(`Tree?$filter="note = :1"&$params=["\\"}],\\u0000"]`);
+    expect(hostile.answer.__queryPlan).toEqual({ item: 'Tree.note = "}],\u0000' });
   });
 
   it('shows the index that finds related entities by a text key', async () => {
@@ -260,7 +259,7 @@ describe('The query path', () => {
       'plot.trees{2}.height != 3 and plot.trees.species = elm',
       'plot.trees.species != elm and (species = oak or (height > 1 and height < 30))',
       'extra.tags[].x = 2 or planted = null',
-      'height = nonsense or height != nonsense',
+      'plot = 1.5 or plot != 1.5',
     ]) {
       const { answer } = await ask(`Tree?$filter="${filter}"`);
       expect(answer.__queryPath.steps[0]?.recordsfounds, filter).toBe(answer.__COUNT);
