@@ -223,6 +223,7 @@ describe('drs-gen import of a Wakanda solution', () => {
     });
     await imported(place, 'My Solution');
     expect(JSON.parse(place.text('roles.json'))).toMatchObject({
+      restrictedByDefault: false,
       privileges: [
         { privilege: 'Staff', includes: ['All'] },
         { privilege: 'Boss', includes: [] },

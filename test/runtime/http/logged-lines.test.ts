@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
+import { serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -185,5 +186,28 @@ describe('The log', () => {
   it('names the line of a restriction', async () => {
     expect((await client.get('/rest/Guarded')).statusCode).toBe(500);
     expect(await stacks()).toMatch(/src\/classes\/Guarded\.[jt]s:\d+:\d+/);
+  });
+});
+
+describe('The log of a start', () => {
+  async function started(roles: string): Promise<readonly string[]> {
+    const lines: string[] = [];
+    const stream = new Writable({
+      write: (chunk, _encoding, done) => {
+        lines.push(String(chunk));
+        done();
+      },
+    });
+    const yaml = `drs: 1\nname: t\n${roles}dataclasses: { A: { attributes: { ID: { type: integer, key: true } } } }\n`;
+    const app = await serverOf(yaml, { logger: { level: 'warn', stream } });
+    await app.close();
+    return lines.map((each) => (JSON.parse(each) as { msg: string }).msg);
+  }
+
+  it('says that a model without roles is open, in one line', async () => {
+    expect(await started('')).toEqual([
+      'The model has no roles: everything is allowed to everyone who can reach this.',
+    ]);
+    expect(await started('roles: {}\n')).toEqual([]);
   });
 });
