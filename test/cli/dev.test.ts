@@ -20,7 +20,12 @@ roles: roles.json
 `;
 
 const rolesWith = (privilege: string): string =>
-  JSON.stringify({ privileges: [{ privilege }], roles: [], permissions: { allowed: [] } });
+  JSON.stringify({
+    restrictedByDefault: false,
+    privileges: [{ privilege }],
+    roles: [],
+    permissions: { allowed: [] },
+  });
 
 const login = `export function login(userName: string) {
   return { userName };
