@@ -339,6 +339,10 @@ describeDatabases('A typed client', ({ create, driver }) => {
     const paris = ds.Company.query('city = :1', 'Paris');
     expect(await paris.update({ city: 'Rome', active: false }, { atMost: 2 })).toBe(2);
     expect(await paris.count()).toBe(0);
+    const unreadable = { status: 400, errCode: 1280 };
+    const none = ds.Company.query('revenue != :1', '12,50');
+    await expect(none.toArray()).rejects.toMatchObject(unreadable);
+    await expect(none.update({ city: 'Bonn' })).rejects.toMatchObject(unreadable);
     const rome = ds.Company.query('city = Rome');
     await expect(rome.update({ city: 'Bonn' }, { atMost: 1 })).rejects.toMatchObject({
       status: 413,

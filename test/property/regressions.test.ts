@@ -28,8 +28,8 @@ dataclasses:
     };
     expect(await found('NOT (ID = 1)')).toStrictEqual([2]);
     expect(await found('ID > 0 EXCEPT parent.ID = 1')).toStrictEqual([1]);
-    expect(await found("true != 'no boolean'")).toStrictEqual([1, 2]);
-    expect(await found("false = 'no boolean' OR false = true")).toStrictEqual([1]);
+    expect(await found('ID != 1.5')).toStrictEqual([1, 2]);
+    expect(await found('ID = 1.5 OR false = true')).toStrictEqual([1]);
     await app.close();
   });
 });
