@@ -159,7 +159,7 @@ async function compareFilter(
     bare: { $filter: `${name} ${comparator} ${text}` },
     quoted: { $filter: `${name} ${comparator} '${text}'` },
     placeholder: { $filter: `${name} ${comparator} :1`, $params: JSON.stringify([text]) },
-    list: { $filter: `${name} in [${text}, 'x']` },
+    list: { $filter: `${name} in [${text}, 1e70]` },
     'listed placeholder': { $filter: `${name} in :1`, $params: JSON.stringify([[text]]) },
   };
   expect([filters[place], await found(app, filters[place])]).toEqual([filters[place], matching]);
