@@ -29,7 +29,7 @@ export function ownerOf(path: string): EmittedFile['owner'] {
   return ownFolders.some((folder) => path.startsWith(folder)) ? 'generator' : 'user';
 }
 
-/** Whether a server compiles without a file of the user. The access test imports that of the database. */
+/** Whether a server compiles without a file of the user; generated files of a model with roles import two of them. */
 export function isOptional(path: string, { roles }: Model): boolean {
   return (
     ownerOf(path) === 'user' &&

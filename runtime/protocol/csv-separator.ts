@@ -5,19 +5,11 @@ type Separator = keyof typeof separators;
 /**
  * What separates the cells of a text in CSV: the first separator of its first line. Spreadsheets
  * write semicolons where a comma is in numbers, or tabs.
- * @param head the first line at least
+ * @param head the beginning of the text
  */
 export function separatorOf(head: string): Separator {
-  const [line = ''] = /[^\r\n]+/.exec(withoutQuoted(head)) ?? [];
+  const [line = ''] = /[^\r\n]+/.exec(head.replaceAll(/"[^"]*(?:"|$)/g, '""')) ?? [];
   return (/[,;\t]/.exec(line)?.[0] ?? ',') as Separator;
-}
-
-export function hasFirstLine(head: string): boolean {
-  return /[^\r\n][\r\n]/.test(withoutQuoted(head));
-}
-
-function withoutQuoted(head: string): string {
-  return head.replaceAll(/"[^"]*(?:"|$)/g, '""');
 }
 
 /** The word for messages. */

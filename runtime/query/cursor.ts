@@ -30,7 +30,6 @@ export function* readCursor(
   checkCursor(context, page);
   const { after } = page.parameters;
   const request = yield* awaited(resolved(context, unresolved));
-  refuseOrderOfCode(request);
   const secret = yield* awaited(context.cursors.get());
   const about = subjectOf(context, unresolved, orderOf(request));
   const position = after === undefined ? undefined : positionOf(secret, about, after);
@@ -60,19 +59,6 @@ function checkCursor(context: ReadingContext, { format, parameters }: PageReques
   }
   if (pageTop(context, parameters.top) > 0) return;
   throw refuse('malformedUrl', `${name} needs a $top of at least 1.`);
-}
-
-/**
- * A token shows the values of its order, and class code may order by what the client may not read.
- * @throws RequestError 400 with 1810
- */
-function refuseOrderOfCode({ order = [] }: SelectionRequest): void {
-  const ofCode = order.find(({ names }) => names === 'granted');
-  if (ofCode === undefined) return;
-  throw refuse(
-    'orderBy',
-    `${ofCode.place}: class code computes this order, and $cursor cannot continue it. Order by stored attributes, or use $skip instead of $cursor.`,
-  );
 }
 
 /** What a token belongs to: the entities, their order, what the session sees, and the model. */
@@ -146,10 +132,11 @@ function orderOfPart(
 
 /** A value that reaches the server with all its digits. @throws RequestError 400 with 1810 if none does */
 function exactValue({ value, attribute }: OrderTerm, item: OrderItem | undefined): Sql {
-  if (attribute === undefined) {
+  // A token shows the values of its order, and class code may order by what the client may not read.
+  if (attribute === undefined || item?.names === 'granted') {
     throw refuse(
       'orderBy',
-      `${item?.place ?? '$orderby'}: $cursor needs an order by attributes with one type; a similarity or a property of an object cannot be continued.`,
+      `${item?.place ?? '$orderby'}: $cursor needs an order by stored attributes with one type; a similarity, a property of an object or an order of class code cannot be continued: use $skip instead.`,
     );
   }
   const { kind, type } = attribute;

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream';
 import type { CsvError as ParserError } from 'csv-parse';
-import { hasFirstLine, separatorOf } from '../protocol/csv-separator.js';
+import { separatorOf } from '../protocol/csv-separator.js';
 
 /** A text that is not CSV, or larger than a row may be. */
 export class CsvError extends Error {
@@ -22,12 +22,9 @@ interface CsvRecord {
 
 const mebibytes = 16;
 
-/** Longer first lines have no other separator than commas. */
-const longestHead = 1024 * 1024;
-
 /**
- * The records of a text in CSV (RFC 4180), with the separator of the first line. Lines end with LF, CRLF or CR; empty lines are ignored.
- * @param text the parts of the text, cut anywhere
+ * The records of a text in CSV (RFC 4180). Lines end with LF, CRLF or CR; empty lines are ignored.
+ * @param text the parts of the text, cut anywhere; the first one shows the separator
  * @throws CsvError
  */
 export async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
@@ -37,12 +34,8 @@ export async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<C
   let line = 1;
   const lines: number[] = [];
   const parts = text[Symbol.asyncIterator]();
-  let head = '';
-  while (head.length < longestHead && !hasFirstLine(head)) {
-    const part = await parts.next();
-    if (part.done === true) break;
-    head += part.value;
-  }
+  const first = await parts.next();
+  const head = first.done === true ? '' : first.value;
   const separator = separatorOf(head);
   const parser = csv.parse({
     delimiter: separator,

@@ -221,8 +221,8 @@ function byFolded(entries: readonly Entry[]): ReadonlyMap<string, string> {
 }
 
 /**
- * Names the exposed dataclasses and functions that the roles leave to nobody: the functions of a
- * dataclass that has no address are not listed, too.
+ * Names the exposed dataclasses and functions that the roles leave to nobody. If that is a dataclass,
+ * its functions are not named.
  */
 export function checkReachable(
   { report }: Context,
