@@ -101,7 +101,11 @@ export class RequestGate {
         connectionsCheckingInterval: Math.min(longestInterval, requestTimeout / 2),
       };
       const server = http.createServer(options, (request, response) => {
-        this.#limitBody(request, response, server);
+        // A small body arrives with its head, and then needs no timer.
+        if (isBodyUnread(request))
+          setImmediate(() => {
+            this.#limitBody(request, response, server);
+          });
         response.setTimeout(requestTimeout).on('timeout', closeUnread);
         if (this.#isAdmitted(request, response)) handler(request, response);
         else this.#refuse(request, response);
@@ -139,7 +143,7 @@ export class RequestGate {
 
   /** Ends a request whose body does not arrive in time; an upload only if nothing of it arrives. */
   #limitBody(request: IncomingMessage, response: ServerResponse, server: Server): void {
-    if (!isBodyUnread(request)) return;
+    if (request.complete || request.destroyed) return;
     const { socket } = request;
     let { bytesRead } = socket;
     const timer = setTimeout(() => {
