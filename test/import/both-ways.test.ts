@@ -205,6 +205,8 @@ type TypeCase = readonly [type: string, ...values: (readonly [sql: string, store
 
 const beyond = refused('is beyond 2^53');
 const year = refused('must be a date');
+/** What `--odd-values null` stores as null. */
+const odd = refused('--odd-values null makes it null');
 const long = 'x'.repeat(70_000);
 const uuid = '0F8FAD5BD9CB469FA16570867728950E';
 const dashed = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -295,7 +297,7 @@ const ofSqlite: readonly TypeCase[] = [
     ['1.7976931348623157e308', Number.MAX_VALUE],
     ['5e-324', 5e-324],
     ['-0.0', 0],
-    ['9e999', refused('too large')],
+    ['9e999', odd],
     [`'a'`, refused('must be a number')],
   ],
   [
@@ -320,7 +322,7 @@ const ofSqlite: readonly TypeCase[] = [
     ['2460370.25', '2024-02-29T18:00:00.000Z'],
     [`'2024-02-29T23:59:59+14:00'`, '2024-02-29T09:59:59.000Z'],
     [`'0001-01-01T00:00:00+14:00'`, '0000-12-31T10:00:00.000Z'],
-    [`'9999-12-31T23:59:59-14:00'`, year],
+    [`'9999-12-31T23:59:59-14:00'`, odd],
   ],
   [
     'TIME',
@@ -364,12 +366,7 @@ const ofPostgres: readonly TypeCase[] = [
   ],
   ['oid', ['4294967295', 4294967295]],
   ['numeric(15)', ['999999999999999', 999999999999999], ['-999999999999999', -999999999999999]],
-  [
-    'numeric',
-    ['12345678901234567890', 12345678901234567000],
-    [`'NaN'`, refused('must be a number')],
-    ['1e-20', 1e-20],
-  ],
+  ['numeric', ['12345678901234567890', 12345678901234567000], [`'NaN'`, odd], ['1e-20', 1e-20]],
   [
     'numeric(18, 18)',
     ['0.999999999999999999', '999999999999999999'],
@@ -382,8 +379,8 @@ const ofPostgres: readonly TypeCase[] = [
     ['1.7976931348623157e308', Number.MAX_VALUE],
     ['5e-324', 5e-324],
     [`'-0'`, 0],
-    [`'Infinity'`, refused('must be a number')],
-    [`'NaN'`, refused('must be a number')],
+    [`'Infinity'`, odd],
+    [`'NaN'`, odd],
   ],
   ['uuid', [`'${'0'.repeat(32)}'`, '0'.repeat(32)]],
   ['bool', ['true', 1], ['false', 0]],
@@ -391,22 +388,22 @@ const ofPostgres: readonly TypeCase[] = [
   ['name', [`'pg'`, 'pg']],
   [
     'date',
-    [`'infinity'`, year],
-    [`'-infinity'`, year],
-    [`'0044-03-15 BC'`, year],
-    [`'10000-01-01'`, year],
+    [`'infinity'`, odd],
+    [`'-infinity'`, odd],
+    [`'0044-03-15 BC'`, odd],
+    [`'10000-01-01'`, odd],
   ],
   [
     'timestamp',
     [`'9999-12-31 23:59:59.999999'`, '9999-12-31T23:59:59.999Z'],
-    [`'infinity'`, year],
-    [`'0001-12-31 BC'`, year],
-    [`'294276-12-31'`, year],
+    [`'infinity'`, odd],
+    [`'0001-12-31 BC'`, odd],
+    [`'294276-12-31'`, odd],
   ],
   [
     'timestamptz',
     [`'2024-02-29 23:59:59.1239+05:30'`, '2024-02-29T18:29:59.123Z'],
-    [`'0001-01-01 00:00:00+14'`, year],
+    [`'0001-01-01 00:00:00+14'`, odd],
     [`'9999-12-31 23:59:59.999+00'`, '9999-12-31T23:59:59.999Z'],
   ],
   ['timetz', [`'23:59:59.999+14'`, 86_399_999]],
