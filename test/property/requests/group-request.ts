@@ -12,7 +12,7 @@ import { endPaths } from './end-paths.js';
 import { pathText } from './filter-text.js';
 import { propertyPaths, written } from './property-paths.js';
 import { filters } from './random-filter.js';
-import { dataclassOf, queryParameters, queryText } from './request.js';
+import { dataclassOf, isRefused, queryParameters, queryText } from './request.js';
 import { sometimes } from './sometimes.js';
 
 const parts = ['year', 'quarter', 'month', 'day'] as const;
@@ -329,7 +329,9 @@ function orderOf(store: Store, request: GroupRequest): readonly OrderedMember[] 
 export function groupsAddress(store: Store, request: GroupRequest): string {
   const { dataclass, keys, terms, filter, skip, top, spelling } = request;
   const order = orderOf(store, request);
-  const having = condition(store, request, allGroups(store, request));
+  // A filter that is refused has no groups.
+  const all = isRefused(store, request) ? [] : allGroups(store, request);
+  const having = condition(store, request, all);
   const parameters: [string, string][] = [
     ...queryParameters({ filter, skip, top, spelling }),
     ['$groupby', keys.map(keyName).join()],
