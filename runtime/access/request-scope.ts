@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../dialect/dialect.js';
+import type { Client } from '../dialect/executor.js';
 import { caught, type Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
@@ -19,6 +20,8 @@ export interface RequestScope {
   readonly isServer?: true | undefined;
   /** The ID of the request; absent in tasks of the server. */
   readonly requestId?: string | undefined;
+  /** Whoever waits for the answer, if reads stop when nobody does; never set in a transaction. */
+  readonly client?: Client | undefined;
   /** Set for a request that is answered with a cached session. */
   readonly trial?: SessionTrial | undefined;
   /** Absent if every row is visible: in the server's own scope, and without any `restrict`. */
@@ -143,10 +146,10 @@ export class RequestScopes {
   }
 
   /** A new scope of a session, with the privileges that the session holds now. */
-  of(session: Session, requestId?: string, trial?: SessionTrial): RequestScope {
+  of(session: Session, requestId?: string, client?: Client, trial?: SessionTrial): RequestScope {
     return this.isRestricted
-      ? { session, requestId, trial, rows: new VisibleRows(session) }
-      : { session, requestId, trial };
+      ? { session, requestId, client, trial, rows: new VisibleRows(session) }
+      : { session, requestId, client, trial };
   }
 
   /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
@@ -176,6 +179,7 @@ export class RequestScopes {
       session: current.session,
       isServer: added.isServer ?? current.isServer,
       requestId: current.requestId,
+      client: added.transaction === undefined ? current.client : undefined,
       trial: current.trial,
       rows: current.rows,
       transaction: added.transaction ?? current.transaction,

@@ -1,4 +1,4 @@
-import type { Executor, Transaction } from '../dialect/executor.js';
+import { type Client, clientLeft, type Executor, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import {
@@ -48,8 +48,8 @@ interface ScopeExecutorOptions {
 }
 
 /**
- * An executor for a server with class code: statements of code inside a transaction take part in
- * it. A write inside waits for nobody else, and is undone alone if it fails.
+ * Runs the statements of requests. Those of code inside a transaction take part in it. A write inside
+ * waits for nobody else, and is undone alone if it fails.
  */
 export class ScopeExecutor implements Executor {
   readonly #outside: Outside;
@@ -66,10 +66,12 @@ export class ScopeExecutor implements Executor {
   ) {
     const { change } = executor;
     const outside: Outside = {
-      read: (statement, values) => this.#begin(() => executor.read(statement, values)),
-      value: (statement, values) => this.#begin(() => executor.value(statement, values)),
-      rows: (statement, values) => this.#begin(() => executor.rows(statement, values)),
-      table: (statement, values) => this.#begin(() => executor.table(statement, values)),
+      read: (statement, values) => this.#read((client) => executor.read(statement, values, client)),
+      value: (statement, values) =>
+        this.#read((client) => executor.value(statement, values, client)),
+      rows: (statement, values) => this.#read((client) => executor.rows(statement, values, client)),
+      table: (statement, values) =>
+        this.#read((client) => executor.table(statement, values, client)),
       explain: (statement, values) => executor.explain(statement, values),
       change: change && ((statement, values) => this.#begin(() => change(statement, values))),
     };
@@ -111,7 +113,9 @@ export class ScopeExecutor implements Executor {
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
     const { transaction: open } = this.scopes.current();
     // Only the work itself uses the transaction: it needs no scope.
-    if (!this.#runsCode && open === undefined) return this.executor.write(work);
+    if (!this.#runsCode && open === undefined) {
+      return this.#begin(() => this.executor.write(work));
+    }
     const joined = this.#joined(({ transaction }) => work(transaction));
     return open === undefined ? this.#open(joined) : open.run(joined);
   }
@@ -145,6 +149,12 @@ export class ScopeExecutor implements Executor {
   #begin<T>(begin: () => T): T {
     const { trial, isServer } = this.scopes.current();
     return trial === undefined || isServer === true ? begin() : trial.begin(begin);
+  }
+
+  #read<T>(read: (client: Client | undefined) => T): T {
+    const { client } = this.scopes.current();
+    if (client?.hasLeft === true) throw clientLeft();
+    return this.#begin(() => read(client));
   }
 
   #reads(): Reads {

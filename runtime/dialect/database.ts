@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.js';
-import type { Executor, Rows, Transaction, TransactionFrame } from './executor.js';
+import type { Client, Executor, Rows, Transaction, TransactionFrame } from './executor.js';
 import type { Pending } from './pending.js';
 import type { StateAccess, StateDatabase, StateStatement } from './state-database.js';
 import type { SqlValue, Statement } from './statement.js';
@@ -31,10 +31,7 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
   });
 }
 
-/**
- * Runs a statement with `run`, and does something before or after it. It returns what `run` does:
- * the promise of a long read can be abandoned.
- */
+/** Runs a statement with `run`, and does something before or after it. It returns what `run` does. */
 export type StatementWrapper = <T>(
   statement: Statement,
   values: readonly SqlValue[],
@@ -73,17 +70,17 @@ export function wrappedExecutor(
 ): Executor {
   const { change } = executor;
   const wrapped =
-    <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>
-    (statement: Statement, values: readonly SqlValue[]): T =>
-      wrap(statement, values, () => run(statement, values));
+    <T>(run: (statement: Statement, values: readonly SqlValue[], client?: Client) => T) =>
+    (statement: Statement, values: readonly SqlValue[], client?: Client): T =>
+      wrap(statement, values, () => run(statement, values, client));
   return {
     get part() {
       return executor.part;
     },
-    read: wrapped((statement, values) => executor.read(statement, values)),
-    value: wrapped((statement, values) => executor.value(statement, values)),
-    rows: wrapped((statement, values) => executor.rows(statement, values)),
-    table: wrapped((statement, values) => executor.table(statement, values)),
+    read: wrapped((statement, values, client) => executor.read(statement, values, client)),
+    value: wrapped((statement, values, client) => executor.value(statement, values, client)),
+    rows: wrapped((statement, values, client) => executor.rows(statement, values, client)),
+    table: wrapped((statement, values, client) => executor.table(statement, values, client)),
     ...(change === undefined
       ? {}
       : {

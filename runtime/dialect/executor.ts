@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type RequestError, refuseBusy } from '../protocol/errors.js';
 import { type Pending, caught } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
@@ -8,16 +9,32 @@ export type JsonAnswer = string | Uint8Array;
 /** A database in the same process answers synchronously, which spares a small read the cost of a promise. */
 export type PendingAnswer = Pending<JsonAnswer | undefined>;
 
-/** Runs statements. Reads never wait for a write transaction that is open. */
+/** The client of a request, which may disconnect before it is answered. */
+export interface Client {
+  readonly hasLeft: boolean;
+  /** Aborts when it leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** The refusal of a read whose client has left; nobody receives it. */
+export function clientLeft(): RequestError {
+  return refuseBusy('The client disconnected before it was answered.');
+}
+
+/** Runs statements. Reads never wait for a write transaction that is open; those of a client stop when it leaves. */
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
-  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
+  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer;
   /** The first column of the first row, for a value that is not JSON; `undefined` as for `read`. */
-  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  value(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Pending<SqlValue | undefined>;
   /** All columns of all rows. */
-  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows>;
   /** All rows with the names of their columns; throws for a statement that may change something. */
-  table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table>;
   /** The plan of a statement with these values: the tables that the database would read, in order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
   /** Changes whenever reads may see other data; `undefined` if `Dialect.tablesVersion` tells the version. */

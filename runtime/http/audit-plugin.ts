@@ -11,6 +11,7 @@ import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, refuseFormats } from '../query/parameters.js';
 import { readingParameters, refuseSetParameters } from './reading-parameters.js';
+import { RequestClient } from '../access/request-client.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import { requirePrivilege } from './route-privileges.js';
 import type { DataclassRequest } from './service-context.js';
@@ -81,8 +82,8 @@ function historyHandlers(
 ): HistoryHandlers {
   const handler =
     (isOfOne: boolean): Handler =>
-    (request, reply) => {
-      const answer = sessions.answer(request, reply, false, (session) => {
+    async (request, reply) => {
+      const answer = await sessions.answer(request, reply, false, (session) => {
         requirePrivilege(request, session, 'read');
         const parameters = historyParameters(request);
         const { context } = services.models.visibleTo(session);
@@ -90,7 +91,7 @@ function historyHandlers(
         if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
         refuseFormats(parameters, context.options, 'a history');
         const history = new History(context, access, dataclass);
-        const scope = scopes.of(session, request.id);
+        const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
         return scopes.run(scope, () => {
           if (!isOfOne) return history.read(parameters);
           const { text } = readKeyClause(request.params.key ?? '');
@@ -100,6 +101,7 @@ function historyHandlers(
         });
       });
       sendAnswer(reply, name, answer);
+      return reply;
     };
   return { collection: handler(false), entity: handler(true) };
 }

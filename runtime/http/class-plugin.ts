@@ -40,15 +40,9 @@ function servedClasses(
     attributes.some(({ kind }) => kind === 'computed'),
   );
   const lifecycle = classEvents(definitions);
-  // Recorded changes learn from their scope who makes them.
-  const isAudited = definitions.some(({ audit }) => audit !== undefined);
-  const reads = isRestricted || isComputed;
-  const writes = reads || lifecycle !== undefined || isAudited;
   return {
     registry,
     runsIn: {
-      reads,
-      writes,
       beforeReads: runsBeforeReads(definitions),
       savesOf: savesWithEvents(definitions),
     },
@@ -58,7 +52,7 @@ function servedClasses(
         ? new Restrictions(host, dataclasses, database.dialect, filters, statements.unfiltered)
         : undefined;
       const executor = new ScopeExecutor(database.executor, scopes, {
-        runsCode: writes,
+        runsCode: isRestricted || isComputed || lifecycle !== undefined,
         restrictions,
       });
       return {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { RequestClient } from '../access/request-client.js';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
 import type { SessionTrial } from '../access/session-store.js';
@@ -87,22 +88,19 @@ export function dataclassHandlers(
    */
   const handler =
     (reading: Answering, writing?: Answering, mayAsk = true): AddressHandler =>
-    (request, reply, address = request.params) => {
+    async (request, reply, address = request.params) => {
       const asks = mayAsk && writing !== undefined && readsByBody(request, setup.limits.bodySize);
       const isWrite = writing !== undefined && request.method === 'POST' && !asks;
       const { answer, mayTry } = isWrite ? writing : reading;
-      const isInScope = isWrite ? runsIn.writes : runsIn.reads;
       const answered = (session: Session, trial?: SessionTrial): Pending<Answer> => {
-        const scope = scopes.of(session, request.id, trial);
-        const begin = (): Pending<Answer> =>
-          answer(models.visibleTo(session).servicesOf(name), request, scope, address);
-        if (!isInScope) return trial === undefined ? begin() : trial.begin(begin);
-        // Where class code runs, the executor begins the trial.
-        const isBegun = trial === undefined || services.classes !== undefined;
-        return scopes.run(scope, isBegun ? begin : () => trial.begin(begin));
+        const scope = scopes.of(session, request.id, new RequestClient(reply.raw), trial);
+        return scopes.run(scope, () =>
+          answer(models.visibleTo(session).servicesOf(name), request, scope, address),
+        );
       };
       const isTried = mayTry === true && !asks && isPlain(request);
-      sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
+      sendAnswer(reply, name, await sessions.answer(request, reply, isTried, answered));
+      return reply;
     };
   const readCollection: Answering = {
     answer: ({ reads }, request, scope, address) => reads.readCollection(request, scope, address),

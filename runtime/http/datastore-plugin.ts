@@ -118,10 +118,9 @@ function openServices(app: FastifyInstance): Services {
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
     app.decorate('datastore', { getter: () => opened().data.ofServer });
-    const models = modelsOn({ ...noHooks, database });
-    // Its writes learn from their scope who makes them.
-    const runsIn = audit === undefined ? noCodeRuns : { ...noCodeRuns, writes: true };
-    return { ...services, models, runsIn, classes: undefined };
+    const executor = new ScopeExecutor(database.executor, scopes, { runsCode: false });
+    const models = modelsOn({ ...noHooks, database: { ...database, executor } });
+    return { ...services, models, runsIn: noCodeRuns, classes: undefined };
   }
   const host = opened();
   app.decorate('datastore', host.data.ofServer);

@@ -130,10 +130,6 @@ export interface ServedJobs {
 
 /** In which requests for entities class code runs. */
 export interface CodeRuns {
-  /** Whether some may run inside requests that read. */
-  readonly reads: boolean;
-  /** Whether some may run inside requests that write. */
-  readonly writes: boolean;
   /** Whether code other than `restrict` may run before a request has read something. */
   readonly beforeReads: boolean;
   /** The dataclasses of which a save may run events or setters, its own or those of entities in its lists. */
@@ -141,8 +137,6 @@ export interface CodeRuns {
 }
 
 export const noCodeRuns: CodeRuns = {
-  reads: false,
-  writes: false,
   beforeReads: false,
   savesOf: new Set(),
 };

@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyInstance, FastifyRequest } from 'fastify';
 import { type RequestError, refuse } from '../protocol/errors.js';
 import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
-import type { Pending } from '../dialect/pending.js';
-import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { TaggedAnswer } from '../query/tags.js';
@@ -74,36 +72,8 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
 export type Answer =
   JsonAnswer | TaggedAnswer | undefined | StatusAndJson | ((reply: FastifyReply) => unknown);
 
-/**
- * Sends an answer when it is ready, at once if it is; 404 if there is none, because an entity of the
- * dataclass is missing. It returns no promise: what Fastify does with one takes long compared with a
- * short read.
- */
-export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Pending<Answer>): void {
-  if (!(answer instanceof Promise)) {
-    sendNow(reply, dataclass, answer);
-    return;
-  }
-  abandonWithClient(reply, answer);
-  answer.then(
-    (found) => {
-      sendNow(reply, dataclass, found);
-    },
-    (error: unknown) => {
-      reply.send(error);
-    },
-  );
-}
-
-/** Cancels a long read when its client disconnects. */
-function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void {
-  if (!(answer instanceof AbandonablePromise)) return;
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) answer.abandon();
-  });
-}
-
-function sendNow(reply: FastifyReply, dataclass: string, answer: Answer): void {
+/** Sends an answer; 404 if there is none, because an entity of the dataclass is missing. */
+export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Answer): void {
   if (typeof answer === 'string' || answer instanceof Uint8Array) sendJson(reply, answer);
   else if (answer === undefined) reply.send(missingEntity(dataclass));
   else if (answer instanceof TaggedAnswer) sendTagged(reply, answer);

@@ -4,7 +4,6 @@ import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
 import type { SessionRecord, SessionTrial } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
-import { abandonably } from '../dialect/abandonable.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { type ProtocolError, protocolError } from '../protocol/errors.js';
 import { ownText } from '../protocol/own-text.js';
@@ -114,14 +113,14 @@ export class RequestSessions {
    * @param mayTry whether a cached session may be tried: see `SessionStore.trying`
    * @param work gets the trial of a session that is tried
    */
-  answer<T>(
+  async answer<T>(
     request: FastifyRequest,
     reply: FastifyReply,
     mayTry: boolean,
     work: (session: RequestSession, trial?: SessionTrial) => Pending<T>,
-  ): Pending<T> {
+  ): Promise<T> {
     const { trying } = this.sessions.store;
-    const found = (): Pending<T> => abandonably(this.of(request, reply), work);
+    const found = async (): Promise<T> => work(await this.of(request, reply));
     if (trying === undefined || !mayTry || this.known(request) !== undefined) return found();
     const cached = this.triable(request);
     if (cached === undefined) return found();

@@ -8,7 +8,6 @@ import { paramsOf } from '../objects/selection-values.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { Aliases } from '../../dataclass/aliases.js';
 import { From } from '../../dataclass/source.js';
-import { abandonably } from '../../dialect/abandonable.js';
 import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
 import { type Pending, whenThere } from '../../dialect/pending.js';
@@ -89,7 +88,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
     if (restricted === undefined) return [];
-    return abandonably(this.#ofAll(restricted.dataclasses), (resolved) =>
+    return whenThere(this.#ofAll(restricted.dataclasses), (resolved) =>
       resolved.flatMap(({ id, values }) => [id, ...values]),
     );
   }
@@ -122,7 +121,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     return (statement, values) => {
       const { restricted } = statement;
       if (restricted === undefined) return run(statement, values);
-      return abandonably(this.#ofAll(restricted.dataclasses), (resolved) => {
+      return whenThere(this.#ofAll(restricted.dataclasses), (resolved) => {
         const bound = values.slice(0, restricted.given);
         for (const each of resolved) bound.push(...each.values);
         return run(this.#completed(statement, restricted, resolved), bound);

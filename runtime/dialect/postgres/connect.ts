@@ -135,12 +135,14 @@ export async function openClient(url: string): Promise<Client> {
 export class PostgresPool {
   readonly #pool: Pool;
   readonly #states = new ConnectionStates();
+  private readonly url: string;
 
   /** How transactions begin; `undefined` where settings of the session last. */
   readonly beginning: ((mode: TransactionMode) => string) | undefined;
 
   /** @param schema of the tables */
   constructor({ url, size, queryTimeout, directUrl }: PoolOptions, schema: string) {
+    this.url = url;
     const isPooled = directUrl !== undefined;
     this.beginning = isPooled ? beginningOf(schema, queryTimeout) : undefined;
     this.#pool = new Pool({
@@ -181,6 +183,21 @@ export class PostgresPool {
         else resolve(new PostgresConnection(client, this.#states.of(client), this.beginning));
       });
     });
+  }
+
+  /**
+   * Cancels what a connection runs, from outside of the pool, whose connections may all be in use.
+   * Behind a pooler, it is not known which process of the database runs it, so it runs on.
+   */
+  async cancel(connection: PostgresConnection): Promise<void> {
+    if (this.beginning !== undefined) return;
+    const process = connection.takeProcess();
+    const client = await openClient(this.url);
+    try {
+      await client.query('select pg_cancel_backend($1)', [process]);
+    } finally {
+      await client.end();
+    }
   }
 
   /** Closes idle connections and waits until the others are released. */

@@ -324,6 +324,15 @@ export class PostgresConnection {
     return [];
   }
 
+  /**
+   * Gives the number of the database's process, for the cancellation of what it runs. The connection is not used
+   * again: a late cancellation would meet its next statement.
+   */
+  takeProcess(): number {
+    this.#isBroken = true;
+    return (this.client as PoolClient & { readonly processID: number }).processID;
+  }
+
   /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */
   release(isKept = true): void {
     if (this.#isReleased) return;

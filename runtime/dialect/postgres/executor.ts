@@ -1,4 +1,6 @@
 import {
+  type Client,
+  clientLeft,
   DatabaseUnavailableError,
   type Executor,
   type PendingAnswer,
@@ -59,21 +61,28 @@ export class PostgresExecutor implements Executor {
     this.#writers = new WriterLine(undefined, options.size - 1);
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
-    return this.value(statement, values) as PendingAnswer;
+  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer {
+    return this.value(statement, values, client) as PendingAnswer;
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
-    return this.#ask(stepOf(statement, values), (answer) => firstValue(answer) ?? undefined);
+  value(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Promise<SqlValue | undefined> {
+    const first = (answer: StatementResult): SqlValue | undefined =>
+      firstValue(answer) ?? undefined;
+    return this.#ask(stepOf(statement, values), first, client);
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return this.#ask(stepOf(statement, values), rowsOf);
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Rows> {
+    return this.#ask(stepOf(statement, values), rowsOf, client);
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
-    return this.#using(async (connection) =>
-      tableOf(await readTable(connection, stepOf(statement, values))),
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Table> {
+    const step = stepOf(statement, values);
+    return this.#using((connection) =>
+      this.#until(client, connection, async () => tableOf(await readTable(connection, step))),
     );
   }
 
@@ -229,14 +238,36 @@ export class PostgresExecutor implements Executor {
     );
   }
 
-  #ask<T>(step: Step, taken: (answer: StatementResult) => T): Promise<T> {
+  #ask<T>(step: Step, taken: (answer: StatementResult) => T, client?: Client): Promise<T> {
     const confirmation = this.#confirmation();
     const reading = confirmation === undefined ? step : confirmation.reading(step);
     return this.#using(async (connection) => {
-      const answer = await connection.read(reading);
+      const answer = await this.#until(client, connection, () => connection.read(reading));
       if (answer.hasRows) confirmation?.confirm();
       return taken(answer);
     });
+  }
+
+  /** Runs a read, which the database cancels when its client leaves. */
+  async #until<T>(
+    client: Client | undefined,
+    connection: PostgresConnection,
+    read: () => Promise<T>,
+  ): Promise<T> {
+    if (client === undefined) return read();
+    const { signal } = client;
+    const cancel = (): void => {
+      // The read reports what happens to it.
+      this.connections.cancel(connection).catch(nothing);
+    };
+    signal.addEventListener('abort', cancel);
+    try {
+      return await read();
+    } catch (error) {
+      throw signal.aborted ? clientLeft() : error;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {

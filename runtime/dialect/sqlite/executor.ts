@@ -1,5 +1,6 @@
 import Database, { type Statement as Prepared } from 'better-sqlite3';
 import type {
+  Client,
   Executor,
   PendingAnswer,
   Rows,
@@ -60,26 +61,30 @@ export class SqliteExecutor implements Executor {
     this.#transaction = new SqliteTransaction(connections.writer, statements, options.longest);
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
-    return this.value(statement, values) as PendingAnswer;
+  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer {
+    return this.value(statement, values, client) as PendingAnswer;
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
+  value(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Pending<SqlValue | undefined> {
     return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.value(statement, values))
-      : this.#reads.value(statement, values);
+      ? this.#afterTransaction(() => this.#reads.value(statement, values, client))
+      : this.#reads.value(statement, values, client);
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows> {
     return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.rows(statement, values))
-      : this.#reads.rows(statement, values);
+      ? this.#afterTransaction(() => this.#reads.rows(statement, values, client))
+      : this.#reads.rows(statement, values, client);
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table> {
     return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.table(statement, values))
-      : this.#reads.table(statement, values);
+      ? this.#afterTransaction(() => this.#reads.table(statement, values, client))
+      : this.#reads.table(statement, values, client);
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {

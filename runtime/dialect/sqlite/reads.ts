@@ -1,7 +1,12 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
-import { type AbandonableWork, AbandonablePromise } from '../abandonable.js';
 import { BoundedCache } from '../bounded-cache.js';
-import { DatabaseUnavailableError, type Rows, type Table, type TableSearch } from '../executor.js';
+import {
+  type Client,
+  DatabaseUnavailableError,
+  type Rows,
+  type Table,
+  type TableSearch,
+} from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateError } from './errors.js';
@@ -70,9 +75,6 @@ interface Offloading {
   readonly openPool: () => Promise<ReaderPool>;
 }
 
-/** A pool that is being opened is not worth stopping. */
-const opening: AbandonableWork = { abandon: () => undefined };
-
 /** Runs the reads of a connection; long reads are offloaded to other processes. See `Executor` for the results. */
 export class SqliteReads {
   readonly #dataVersion: Prepared;
@@ -88,16 +90,20 @@ export class SqliteReads {
     this.#dataVersion = connection.prepare('pragma data_version').pluck();
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    return this.#read('value', statement, values, firstValue);
+  value(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Pending<SqlValue | undefined> {
+    return this.#read('value', statement, values, firstValue, client);
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
-    return this.#read('rows', statement, values, allRows);
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows> {
+    return this.#read('rows', statement, values, allRows, client);
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
-    return this.#read('table', statement, values, readTable);
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table> {
+    return this.#read('table', statement, values, readTable, client);
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): readonly TableSearch[] {
@@ -136,6 +142,7 @@ export class SqliteReads {
     statement: Statement,
     values: readonly SqlValue[],
     read: (prepared: Prepared, statement: Statement, values: readonly SqlValue[]) => T,
+    client: Client | undefined,
   ): Pending<T> {
     this.#checkOpen();
     try {
@@ -159,9 +166,7 @@ export class SqliteReads {
       if (placement.isOffloaded()) {
         const question = { kind, sql, values: bind(statement, values) };
         this.#pool ??= offloading.openPool();
-        const answer = AbandonablePromise.waitingFor(opening, this.#pool).then((pool) =>
-          pool.ask(question, placement),
-        );
+        const answer = this.#pool.then((pool) => pool.ask(question, placement, client));
         // The process returns the form of the requested kind.
         return answer as Promise<T>;
       }

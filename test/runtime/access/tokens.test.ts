@@ -1,10 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TokenSettings } from '../../../runtime/access/login-module.js';
-import { AbandonablePromise } from '../../../runtime/dialect/abandonable.js';
 import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Client } from '../../support/cookies.js';
 import { type SessionServer, sessionServer } from './session-server.js';
@@ -69,19 +67,6 @@ describe('A bearer token', () => {
     expect((await send()).json()).toEqual({ result: [true, false] });
     expect((await send()).json()).toEqual({ result: [false, false] });
     expect(client.cookie).toBeUndefined();
-  });
-
-  it('lets a long read be abandoned when its client disconnects', async () => {
-    await start({ key: secret });
-    const authorization = `Bearer ${await token().sign(bytes)}`;
-    const request = { headers: { authorization } } as FastifyRequest;
-    const abandon = vi.fn();
-    const read = AbandonablePromise.waitingFor({ abandon }, Promise.resolve());
-    const answer = server.sessions.answer(request, {} as FastifyReply, false, () => read);
-    if (!(answer instanceof AbandonablePromise)) throw new Error('It cannot be abandoned.');
-    answer.abandon();
-    await answer;
-    expect(abandon).toHaveBeenCalledOnce();
   });
 
   it('ends at its expiry, whatever the idle timeout', async () => {

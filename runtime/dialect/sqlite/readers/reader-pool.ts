@@ -1,5 +1,9 @@
-import { AbandonablePromise, type AbandonableWork } from '../../abandonable.js';
-import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
+import {
+  type Client,
+  clientLeft,
+  DatabaseUnavailableError,
+  QueryTimeoutError,
+} from '../../executor.js';
 import type { SqlValue } from '../../statement.js';
 import type { DatabaseFile, WriteAheadLog } from '../database-file.js';
 import {
@@ -20,8 +24,8 @@ import { translateError } from '../errors.js';
 /** An idle process ends after this time, so that an idle server has none. */
 const idleMilliseconds = 30_000;
 
-/** How long an abandoned statement may continue: starting a process again costs about as much. */
-const abandonedMilliseconds = 250;
+/** How long a statement may run whose client has left: starting a process again costs about as much. */
+const leftMilliseconds = 250;
 
 /** The interval at which the end of a pause is checked. */
 const pauseMilliseconds = 20;
@@ -55,11 +59,20 @@ export class ReaderPool {
   }
 
   /** Rejects with the errors of an executor's reads, and with `RequestError` 503 when the queue is full. */
-  ask(question: ReadQuestion, placement: Placement): AbandonablePromise<ReadAnswer> {
-    const job = new ReadJob(question, placement, this.#abandon);
+  async ask(question: ReadQuestion, placement: Placement, client?: Client): Promise<ReadAnswer> {
+    if (client?.hasLeft === true) throw clientLeft();
+    const job = new ReadJob(question, placement);
     this.#line.add(job);
     this.#assign();
-    return AbandonablePromise.waitingFor(job, job.promise);
+    const left = (): void => {
+      if (!job.isSettled) this.#stop(job);
+    };
+    client?.signal.addEventListener('abort', left);
+    try {
+      return await job.promise;
+    } finally {
+      client?.signal.removeEventListener('abort', left);
+    }
   }
 
   /** Stops running reads and rejects waiting ones, until the processes have exited. */
@@ -147,15 +160,17 @@ export class ReaderPool {
     return reader;
   }
 
-  readonly #abandon = (job: ReadJob): void => {
+  /** Nobody waits for the result any more. */
+  #stop(job: ReadJob): void {
+    job.reject(clientLeft());
     if (this.#line.remove(job)) return;
     const reader = [...this.#readers].find((each) => each.job === job);
     if (reader === undefined) return;
     const stop = (): void => {
       if (reader.job === job) reader.stop();
     };
-    setTimeout(stop, Math.max(0, abandonedMilliseconds - reader.running)).unref();
-  };
+    setTimeout(stop, Math.max(0, leftMilliseconds - reader.running)).unref();
+  }
 }
 
 function closed(): Error {
@@ -435,7 +450,7 @@ function sizeOf(value: SqlValue): number {
 }
 
 /** A read for another process. */
-export class ReadJob implements AbandonableWork {
+export class ReadJob {
   readonly promise: Promise<ReadAnswer>;
   /** When it was requested. */
   readonly since = performance.now();
@@ -453,11 +468,9 @@ export class ReadJob implements AbandonableWork {
     return this.#isSettled;
   }
 
-  /** @param onAbandon called when nobody waits for the result any more */
   constructor(
     readonly question: ReadQuestion,
     private readonly placement: Placement,
-    private readonly onAbandon: (job: ReadJob) => void,
   ) {
     this.isShort = placement.isShort;
     this.bytes = question.values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
@@ -481,11 +494,5 @@ export class ReadJob implements AbandonableWork {
   /** The statement was stopped before it ended. */
   wasStopped(): void {
     this.placement.record(Infinity);
-  }
-
-  abandon(): void {
-    if (this.#isSettled) return;
-    this.onAbandon(this);
-    this.reject(refuseBusy('The client disconnected before it was answered.'));
   }
 }

@@ -5,7 +5,7 @@ import { WaitingLine, ReadJob } from '../../../../runtime/dialect/sqlite/readers
 function job(name: string, isShort: boolean, values: readonly string[] = []): ReadJob {
   const placement = new Placement(1);
   if (isShort) placement.record(1);
-  const made = new ReadJob({ kind: 'value', sql: name, values }, placement, () => undefined);
+  const made = new ReadJob({ kind: 'value', sql: name, values }, placement);
   made.promise.catch(() => undefined);
   return made;
 }
