@@ -1,5 +1,4 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { LoginModule } from './login-module.js';
 import { foldName } from './session.js';
 import type { SessionStore } from './session-store.js';
@@ -23,17 +22,15 @@ export class EndedUsers {
    * Names of users whose sessions have ended since the last call.
    * @throws DatabaseUnavailableError if the users cannot be read
    */
-  read(): Pending<readonly string[]> {
-    const ended = caught(
-      () => this.module.endedUsers(),
-      (error) => {
-        throw new DatabaseUnavailableError('the users cannot be read', error);
-      },
-    );
-    return whenThere(ended, (names) => {
-      for (const each of this.#duringLogins) for (const name of names) each.add(foldName(name));
-      return names;
-    });
+  async read(): Promise<readonly string[]> {
+    let names: readonly string[];
+    try {
+      names = await this.module.endedUsers();
+    } catch (error) {
+      throw new DatabaseUnavailableError('the users cannot be read', error);
+    }
+    for (const each of this.#duringLogins) for (const name of names) each.add(foldName(name));
+    return names;
   }
 
   async watch<T>(store: SessionStore, login: WatchedLogin<T>): Promise<T> {

@@ -1,6 +1,5 @@
 import type { Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
@@ -59,7 +58,7 @@ export interface LockTable {
    * @returns `true` if the holder has the lock now, or had it; else its holder
    * @throws TooManyLocksError if the session holds as many as it may
    */
-  lock(dataclass: string, key: string | number, holder: LockHolder): Pending<true | Lock>;
+  lock(dataclass: string, key: string | number, holder: LockHolder): Promise<true | Lock>;
   /**
    * @returns `true` if nobody has the lock now; else its holder: a session does not end locks of
    * others
@@ -68,8 +67,8 @@ export interface LockTable {
     dataclass: string,
     key: string | number,
     session: string | undefined,
-  ): Pending<true | Lock>;
-  holderOf(dataclass: string, key: string | number): Pending<Lock | undefined>;
+  ): Promise<true | Lock>;
+  holderOf(dataclass: string, key: string | number): Promise<Lock | undefined>;
   /**
    * The lock of another session that prevents a session from changing or deleting an entity.
    * @param session `undefined` for a guest without state, who holds no lock
@@ -81,14 +80,14 @@ export interface LockTable {
     key: string | number,
     session: string | undefined,
     transaction?: Transaction,
-  ): Pending<Lock | undefined>;
+  ): Promise<Lock | undefined>;
   /** All locks of some dataclasses, for deletions whose keys stay in the database. */
   locksOf(
     dataclasses: readonly string[],
     transaction?: Transaction,
-  ): Pending<readonly LockOfDataclass[]>;
+  ): Promise<readonly LockOfDataclass[]>;
   /** Ends the locks of entities that no longer exist; call it when their deletion is stored. */
-  forget(dataclass: string, keys: readonly (string | number)[]): Pending<void>;
+  forget(dataclass: string, keys: readonly (string | number)[]): Promise<void>;
 }
 
 /** A session holds as many locks as it may. */
@@ -123,7 +122,11 @@ export class MemoryLockTable implements LockTable {
     return this.#size;
   }
 
-  lock(dataclass: string, key: string | number, { session, origin }: LockHolder): true | Lock {
+  async lock(
+    dataclass: string,
+    key: string | number,
+    { session, origin }: LockHolder,
+  ): Promise<true | Lock> {
     const held = this.#find(dataclass, key);
     if (held !== undefined) return held.session === session ? true : held;
     const others = this.#bySession.get(session);
@@ -141,7 +144,11 @@ export class MemoryLockTable implements LockTable {
     return true;
   }
 
-  unlock(dataclass: string, key: string | number, session: string | undefined): true | Lock {
+  async unlock(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+  ): Promise<true | Lock> {
     const held = this.#find(dataclass, key);
     if (held === undefined) return true;
     if (held.session !== session) return held;
@@ -149,21 +156,25 @@ export class MemoryLockTable implements LockTable {
     return true;
   }
 
-  holderOf(dataclass: string, key: string | number): Lock | undefined {
+  async holderOf(dataclass: string, key: string | number): Promise<Lock | undefined> {
     return this.#find(dataclass, key);
   }
 
-  refusal(dataclass: string, key: string | number, session: string | undefined): Lock | undefined {
+  async refusal(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+  ): Promise<Lock | undefined> {
     if (this.#size === 0) return undefined;
     const held = this.#find(dataclass, key);
     return held?.session === session ? undefined : held;
   }
 
-  locksOf(dataclasses: readonly string[]): readonly LockOfDataclass[] {
+  async locksOf(dataclasses: readonly string[]): Promise<readonly LockOfDataclass[]> {
     return dataclasses.flatMap((each) => [...(this.#byDataclass.get(each)?.values() ?? [])]);
   }
 
-  forget(dataclass: string, keys: Iterable<string | number>): void {
+  async forget(dataclass: string, keys: Iterable<string | number>): Promise<void> {
     if (this.#size === 0) return;
     for (const key of keys) {
       const held = this.#find(dataclass, key);

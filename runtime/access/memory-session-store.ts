@@ -1,4 +1,3 @@
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
@@ -43,21 +42,17 @@ export class MemorySessionStore implements SessionStore {
     private readonly ended?: EndedUsers,
   ) {}
 
-  find(token: string): Pending<SessionRecord | undefined> {
-    return whenThere(this.endSessionsOfUsers(), () => this.#find(token));
+  async endSessionsOfUsers(): Promise<void> {
+    if (this.ended === undefined) return;
+    const users = new Set((await this.ended.read()).map(foldName));
+    if (users.size === 0) return;
+    for (const held of this.#byToken.values()) {
+      if (users.has(foldName(held.userName))) this.#end(held);
+    }
   }
 
-  endSessionsOfUsers(): Pending<void> {
-    return whenThere(this.ended?.read() ?? [], (names) => {
-      if (names.length === 0) return;
-      const users = new Set(names.map(foldName));
-      for (const held of this.#byToken.values()) {
-        if (users.has(foldName(held.userName))) this.#end(held);
-      }
-    });
-  }
-
-  #find(token: string): SessionRecord | undefined {
+  async find(token: string): Promise<SessionRecord | undefined> {
+    await this.endSessionsOfUsers();
     const held = this.#byToken.get(token);
     if (held === undefined) return undefined;
     if (held.expires <= this.clock.now()) {
@@ -129,7 +124,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   /** Everything is stored at once. */
-  flush(): void {
+  async flush(): Promise<void> {
     return;
   }
 
@@ -149,7 +144,7 @@ export class MemorySessionStore implements SessionStore {
     throw addressFull(room.guestsOfAddress);
   }
 
-  list(): readonly SessionRecord[] {
+  async list(): Promise<readonly SessionRecord[]> {
     const now = this.clock.now();
     return [...this.#byToken.values()].filter(({ expires }) => expires > now);
   }
@@ -162,7 +157,7 @@ export class MemorySessionStore implements SessionStore {
     this.#movers.push(listener);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true;
     for (const held of this.#byToken.values()) this.#end(held);
     this.#cancelTick?.();

@@ -1,4 +1,3 @@
-import type { Pending } from '../dialect/pending.js';
 import type { SessionQuotas } from './session.js';
 import { isIPv6 } from 'node:net';
 
@@ -69,8 +68,8 @@ export interface Rates {
    * @param now milliseconds
    * @returns seconds until the window of a quota ends that is used up; `undefined` if none is
    */
-  admit(quotas: QuotaValues, now: number): Pending<number | undefined>;
-  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Pending<void>;
+  admit(quotas: QuotaValues, now: number): Promise<number | undefined>;
+  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Promise<void>;
   /** What is used up now, for the quotas that are set. */
   current(quotas: QuotaValues, now: number): Record<string, number>;
 }
@@ -80,13 +79,13 @@ export class RateWindows implements Rates {
   /** Windows by the names of the quotas. */
   readonly #windows = new Map<string, RateWindow>();
 
-  admit(quotas: QuotaValues, now: number): number | undefined {
+  async admit(quotas: QuotaValues, now: number): Promise<number | undefined> {
     const seconds = this.#exceeded(quotas, now);
     if (seconds === undefined) this.#count(quotas, 'nbRequests', 1, now);
     return seconds;
   }
 
-  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): void {
+  async count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Promise<void> {
     this.#count(quotas, counted, amount, now);
   }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../dialect/dialect.js';
 import type { Client } from '../dialect/executor.js';
-import { caught, type Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
@@ -20,7 +19,7 @@ export interface RequestScope {
   readonly isServer?: true | undefined;
   /** The ID of the request; absent in tasks of the server. */
   readonly requestId?: string | undefined;
-  /** Whoever waits for the answer, if reads stop when nobody does; never set in a transaction. */
+  /** The client that waits for the answer, if reads end when it leaves; never set in a transaction. */
   readonly client?: Client | undefined;
   /** Set for a request that is answered with a cached session. */
   readonly trial?: SessionTrial | undefined;
@@ -70,7 +69,7 @@ class VisibleRows {
   readonly #userName: string;
   readonly #privileges: PrivilegeSet;
   readonly #isGuest: boolean;
-  #resolved: Map<string, Pending<ResolvedRestriction>> | undefined;
+  #resolved: Map<string, Promise<ResolvedRestriction>> | undefined;
 
   constructor(private readonly session: Session) {
     this.#userName = session.userName;
@@ -87,9 +86,9 @@ class VisibleRows {
   /** @param resolve runs `restrict` of the dataclass */
   of(
     dataclass: string,
-    resolve: (dataclass: string, session: Session) => Pending<ResolvedRestriction>,
-  ): Pending<ResolvedRestriction> {
-    const all = (this.#resolved ??= new Map<string, Pending<ResolvedRestriction>>());
+    resolve: (dataclass: string, session: Session) => Promise<ResolvedRestriction>,
+  ): Promise<ResolvedRestriction> {
+    const all = (this.#resolved ??= new Map<string, Promise<ResolvedRestriction>>());
     const known = all.get(dataclass);
     if (known !== undefined) return known;
     const session = new SessionSnapshot(this.session, {
@@ -97,18 +96,10 @@ class VisibleRows {
       privileges: this.#privileges,
       isGuest: this.#isGuest,
     });
-    const resolving = caught(
-      () => resolve(dataclass, session),
-      (error) => Promise.reject(error as Error),
-    );
+    const resolving = resolve(dataclass, session);
+    // The statement that needs it reports the error.
+    resolving.catch(() => undefined);
     all.set(dataclass, resolving);
-    if (resolving instanceof Promise) {
-      resolving.then(
-        (restriction) => all.set(dataclass, restriction),
-        // The statement that needs it reports the error.
-        () => undefined,
-      );
-    }
     return resolving;
   }
 }

@@ -1,4 +1,3 @@
-import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
 import { noQuotas, type QuotaName, type QuotaValues, quotaNames, withQuota } from './quotas.js';
@@ -189,18 +188,15 @@ export class RequestSession implements Session {
    * several servers have the session.
    * @throws RequestError 402 or 429 if there is no room for the session, DatabaseUnavailableError
    */
-  synchronize(): Pending<void> {
-    return this.#found === undefined ? undefined : drive(this.#synchronized());
-  }
-
-  *#synchronized(): Steps<void> {
+  async synchronize(): Promise<void> {
+    if (this.#found === undefined) return;
     const { store } = this.#sessions;
     try {
       for (let each = this.#earlier.shift(); each !== undefined; each = this.#earlier.shift()) {
-        yield* awaited(store.flush(each, false));
+        await store.flush(each, false);
       }
       const hasStorage = this.#storage !== undefined;
-      if (this.#found !== undefined) yield* awaited(store.flush(this.#found, hasStorage));
+      await store.flush(this.#found, hasStorage);
       this.#carrier.synchronize(true);
     } catch (error) {
       this.#carrier.synchronize(false);

@@ -1,5 +1,4 @@
 import { type Client, clientLeft, type Executor, type Transaction } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import {
   type BindTransaction,
@@ -36,7 +35,7 @@ export interface StatementRestrictions {
   readonly transaction: BindTransaction;
 }
 
-type WorkInScope<T> = (transaction: TransactionScope) => Pending<T>;
+type WorkInScope<T> = (transaction: TransactionScope) => Promise<T>;
 
 interface ScopeExecutorOptions {
   /** Whether class code may run inside {@link ScopeExecutor.write}, and so needs its transaction. */
@@ -110,7 +109,7 @@ export class ScopeExecutor implements Executor {
     return this.#uncommitted;
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { transaction: open } = this.scopes.current();
     // Only the work itself uses the transaction: it needs no scope.
     if (!this.#runsCode && open === undefined) {
@@ -165,33 +164,27 @@ export class ScopeExecutor implements Executor {
     return (transaction) => this.scopes.with({ transaction }, () => work(transaction));
   }
 
-  #open<T>(work: WorkInScope<T>): Pending<T> {
+  async #open<T>(work: WorkInScope<T>): Promise<T> {
     let begun: TransactionScope | undefined;
     const { trial, isServer } = this.scopes.current();
-    const write = (): Pending<T> =>
-      this.executor.write((transaction) => {
-        const opened = new TransactionScope(transaction, undefined, this.#bound);
-        begun = opened;
-        return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
-          opened.close();
-          return new TransactionIdleError(this.#longestIdle);
-        });
-      });
-    // What `restrict` stores as the server is not dropped with what it returns.
-    const confirmed = isServer === true ? trial?.confirmed() : undefined;
-    return caught(
-      () =>
-        whenThere(
-          whenThere(confirmed, () => this.#begin(write)),
-          (result) => {
-            begun?.reportOutcome(true);
-            return result;
-          },
-        ),
-      (error) => {
-        begun?.reportOutcome(false);
-        throw error;
-      },
-    );
+    try {
+      // What `restrict` stores as the server is not dropped with what it returns.
+      if (isServer === true) await trial?.confirmed();
+      const result = await this.#begin(() =>
+        this.executor.write((transaction) => {
+          const opened = new TransactionScope(transaction, undefined, this.#bound);
+          begun = opened;
+          return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
+            opened.close();
+            return new TransactionIdleError(this.#longestIdle);
+          });
+        }),
+      );
+      begun?.reportOutcome(true);
+      return result;
+    } catch (error) {
+      begun?.reportOutcome(false);
+      throw error;
+    }
   }
 }

@@ -1,4 +1,3 @@
-import type { Pending } from '../dialect/pending.js';
 import type { QuotaValues, Rates } from './quotas.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { PrivilegeSet, SessionStorage } from './session.js';
@@ -98,9 +97,9 @@ export interface CachedSessions {
    */
   run<T>(
     cached: SessionRecord,
-    work: (trial: SessionTrial) => Pending<T>,
-    find: () => Pending<T>,
-  ): Pending<T>;
+    work: (trial: SessionTrial) => Promise<T>,
+    find: () => Promise<T>,
+  ): Promise<T>;
 }
 
 /**
@@ -115,14 +114,14 @@ export interface SessionStore {
    * The living session with that token. Its idle time starts anew.
    * @throws DatabaseUnavailableError if the store cannot be read: a user must not become a guest by that
    */
-  find(token: string): Pending<SessionRecord | undefined>;
+  find(token: string): Promise<SessionRecord | undefined>;
   /** Absent if no statement of the application can check a session. */
   readonly trying?: CachedSessions | undefined;
   /**
    * Ends the sessions of users who may not continue (`access.md#users`).
    * @throws DatabaseUnavailableError if the users cannot be read
    */
-  endSessionsOfUsers(): Pending<void>;
+  endSessionsOfUsers(): Promise<void>;
   /**
    * @param room limits of the number of sessions; leave it out to create the session in any case
    * @throws RequestError 402 with 1823 if there is no room, 429 if a guest's address has too many;
@@ -150,9 +149,9 @@ export interface SessionStore {
    * @param hasStorage whether code had access to the stored values
    * @throws RequestError if there is no room for the session, DatabaseUnavailableError
    */
-  flush(record: SessionRecord, hasStorage: boolean): Pending<void>;
+  flush(record: SessionRecord, hasStorage: boolean): Promise<void>;
   /** All living sessions. */
-  list(): Pending<readonly SessionRecord[]>;
+  list(): Promise<readonly SessionRecord[]>;
   /**
    * Called with the ID of each session that ended, by time or by {@link remove}; with several
    * servers, in one of them.
@@ -160,7 +159,7 @@ export interface SessionStore {
   onEnd(listener: (id: string) => void): void;
   /** Called with the IDs of a session and its successor, see {@link replace}. */
   onMove(listener: (from: string, to: string) => void): void;
-  close(): Pending<void>;
+  close(): Promise<void>;
 }
 
 /** The refusal of a session for which there is no room. */

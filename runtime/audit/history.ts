@@ -5,7 +5,6 @@ import { From } from '../dataclass/source.js';
 import type { AuditAccess } from '../dialect/audit-access.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { Rows } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type {
   DataclassDefinition,
@@ -162,7 +161,7 @@ export class History {
     return { attributes, isOfOne, isRestricted: await this.#hidesSome(dataclass) };
   }
 
-  #hidesSome({ name, restriction }: Dataclass): Pending<boolean> {
+  async #hidesSome({ name, restriction }: Dataclass): Promise<boolean> {
     if (restriction === undefined) return false;
     return this.context.restrictions?.hidesSome(name) ?? true;
   }

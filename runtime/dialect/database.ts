@@ -1,6 +1,5 @@
 import type { Dialect } from './dialect.js';
 import type { Client, Executor, Rows, Transaction, TransactionFrame } from './executor.js';
-import type { Pending } from './pending.js';
 import type { StateAccess, StateDatabase, StateStatement } from './state-database.js';
 import type { SqlValue, Statement } from './statement.js';
 
@@ -35,28 +34,23 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
 export type StatementWrapper = <T>(
   statement: Statement,
   values: readonly SqlValue[],
-  run: () => T,
-) => T;
+  run: () => Promise<T>,
+) => Promise<T>;
 
 /** Calls a function when a statement has ended, with the milliseconds that it took and its error. */
-export function whenEnded<T>(run: () => T, ended: (ms: number, error?: unknown) => void): T {
+export async function whenEnded<T>(
+  run: () => Promise<T>,
+  ended: (ms: number, error?: unknown) => void,
+): Promise<T> {
   const begin = performance.now();
-  const end = (error?: unknown): void => {
-    ended(performance.now() - begin, error);
-  };
-  let result: T;
   try {
-    result = run();
+    const result = await run();
+    ended(performance.now() - begin);
+    return result;
   } catch (error) {
-    end(error);
+    ended(performance.now() - begin, error);
     throw error;
   }
-  if (result instanceof Promise) {
-    result.then(() => {
-      end();
-    }, end);
-  } else end();
-  return result;
 }
 
 /**
@@ -70,8 +64,8 @@ export function wrappedExecutor(
 ): Executor {
   const { change } = executor;
   const wrapped =
-    <T>(run: (statement: Statement, values: readonly SqlValue[], client?: Client) => T) =>
-    (statement: Statement, values: readonly SqlValue[], client?: Client): T =>
+    <T>(run: (statement: Statement, values: readonly SqlValue[], client?: Client) => Promise<T>) =>
+    (statement: Statement, values: readonly SqlValue[], client?: Client): Promise<T> =>
       wrap(statement, values, () => run(statement, values, client));
   return {
     get part() {
@@ -117,7 +111,7 @@ export function wrappedState(access: StateAccess, wrap: StatementWrapper): State
 }
 
 function wrappedStateDatabase(state: StateDatabase, wrap: StatementWrapper): StateDatabase {
-  const run = (...statements: readonly StateStatement[]): Pending<Rows> => {
+  const run = (...statements: readonly StateStatement[]): Promise<Rows> => {
     const sql = statements.map(([text]) => text.trim()).join(';\n');
     return wrap({ sql, bindings: [], isOfState: true }, [], () => state.run(...statements));
   };

@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RequestError, refuseBusy } from '../protocol/errors.js';
-import { type Pending, caught } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** The JSON that a statement returns: bytes if it is long, because bytes need no decoding. */
 export type JsonAnswer = string | Uint8Array;
-
-/** A database in the same process answers synchronously, which spares a small read the cost of a promise. */
-export type PendingAnswer = Pending<JsonAnswer | undefined>;
 
 /** The client of a request, which may disconnect before it is answered. */
 export interface Client {
@@ -24,26 +20,30 @@ export function clientLeft(): RequestError {
 /** Runs statements. Reads never wait for a write transaction that is open; those of a client stop when it leaves. */
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
-  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer;
+  read(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Promise<JsonAnswer | undefined>;
   /** The first column of the first row, for a value that is not JSON; `undefined` as for `read`. */
   value(
     statement: Statement,
     values: readonly SqlValue[],
     client?: Client,
-  ): Pending<SqlValue | undefined>;
+  ): Promise<SqlValue | undefined>;
   /** All columns of all rows. */
-  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows>;
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Rows>;
   /** All rows with the names of their columns; throws for a statement that may change something. */
-  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table>;
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Table>;
   /** The plan of a statement with these values: the tables that the database would read, in order. */
-  explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
+  explain(statement: Statement, values: readonly SqlValue[]): Promise<readonly TableSearch[]>;
   /** Changes whenever reads may see other data; `undefined` if `Dialect.tablesVersion` tells the version. */
   dataVersion(): number | undefined;
   /**
    * Runs `work` in one transaction, which is committed, or rolled back if `work` throws.
    * @param frame what the transaction runs around the work
    */
-  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Pending<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, frame?: TransactionFrame): Promise<T>;
   /**
    * Runs one statement as a transaction of its own, in one round trip. It raises the counter of
    * changes itself; see `DirectChanges`. Absent where a transaction makes no round trips, and inside of one.
@@ -55,7 +55,7 @@ export interface Executor {
         statement: Statement,
         values: readonly SqlValue[],
         frame?: TransactionFrame,
-      ) => Pending<Rows>)
+      ) => Promise<Rows>)
     | undefined;
   /**
    * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.
@@ -106,20 +106,20 @@ export interface RunResult {
 /** An open transaction. `run` and `table` may change data and lock rows; everything else only reads. */
 export interface Transaction {
   /** @throws ConstraintError when the database refuses the change; the transaction itself continues */
-  run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
+  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
-  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
   /** Reads as {@link Executor.read} does; sees the changes of the transaction. */
-  read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
   /** Reads as {@link Executor.rows} does; sees the changes of the transaction. */
-  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
+  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows>;
   /** Runs any statement, and returns its rows with the names of the columns. */
-  table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
+  table(statement: Statement, values: readonly SqlValue[]): Promise<Table>;
   /**
    * The first column of the first row of a statement whose changes stay even if the transaction is
    * rolled back. PostgreSQL runs it in a transaction of its own, so that it holds no locks for long.
    */
-  aside(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
   /** Adds to the counter of changes (protocol P4.3), as the last statement, so that transactions do not wait. */
   raiseStamp(changes: number): void;
 }
@@ -205,11 +205,13 @@ const retryPauseMilliseconds = 50;
  * Retries a transaction after a conflict, at most {@link mostRetries} times. Class code must not run
  * in it: its other effects would happen twice.
  */
-export function againAfterConflict<T>(write: () => Pending<T>, retries = mostRetries): Pending<T> {
-  return caught(write, (error) => {
-    if (!(error instanceof ConflictError) || retries === 0) throw error;
-    return sleep(Math.random() * retryPauseMilliseconds).then(() =>
-      againAfterConflict(write, retries - 1),
-    );
-  });
+export async function againAfterConflict<T>(write: () => Promise<T>): Promise<T> {
+  for (let retries = mostRetries; ; retries -= 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof ConflictError) || retries === 0) throw error;
+    }
+    await sleep(Math.random() * retryPauseMilliseconds);
+  }
 }

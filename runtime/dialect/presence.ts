@@ -1,6 +1,6 @@
 import { newUuid } from '../protocol/uuid.js';
 import type { Database } from './database.js';
-import { settledWithin } from './pending.js';
+import { settledWithin } from './settled-within.js';
 import { Slot } from './statement.js';
 import { sql } from 'kysely';
 import type { MigratedDatabase } from './schema/migration.js';

@@ -1,5 +1,4 @@
 import type { Rows, Transaction } from './executor.js';
-import type { Pending } from './pending.js';
 import type { SqlValue } from './statement.js';
 
 /** A statement with the values of its placeholders `$1`, `$2` and so on. */
@@ -60,9 +59,9 @@ export interface StateDatabase {
    * @returns the rows of the last one
    * @throws DatabaseUnavailableError while the database cannot be reached; ConstraintError
    */
-  run(...statements: readonly StateStatement[]): Pending<Rows>;
+  run(...statements: readonly StateStatement[]): Promise<Rows>;
   /** Reads within a transaction of the application's database, where the state is part of it. */
-  readWithin(transaction: Transaction, statement: StateStatement): Pending<Rows>;
+  readWithin(transaction: Transaction, statement: StateStatement): Promise<Rows>;
   /**
    * Begins work of which the first statement finds out, in its own round trip, whether an assumption holds, unless that
    * is known. If it does not, a read returns no rows; a change, or a transaction, changes nothing and fails with
@@ -82,7 +81,7 @@ export interface StateDatabase {
     isWaiting: boolean,
     lost: (error: Error) => void,
   ): Promise<Release | undefined>;
-  close(): Pending<void>;
+  close(): Promise<void>;
 }
 
 /** The SQLSTATE with which a function of the state refuses the change of a row: see `LockedRowError`. */

@@ -1,5 +1,4 @@
 import type { Executor, Transaction } from './executor.js';
-import { atEnd, type Pending, whenThere } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
 export type OutcomeListener = (isKept: boolean) => void;
@@ -69,12 +68,12 @@ export class TransactionScope {
   }
 
   /** Runs `work` in a savepoint; if it throws, its changes are rolled back and the scope continues. */
-  run<T>(work: (scope: TransactionScope) => Pending<T>): Promise<T> {
+  run<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     return this.alone(() => this.#runPart(work));
   }
 
   /** Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself. */
-  async alone<T>(work: () => Pending<T>): Promise<T> {
+  async alone<T>(work: () => Promise<T>): Promise<T> {
     this.#checkOpen();
     const before = this.#parts;
     const result = (async () => {
@@ -106,8 +105,8 @@ export class TransactionScope {
   }
 
   /** Waits for parts that nobody awaited; these may start more. */
-  idle(): Pending<void> {
-    return this.#parts?.then(() => this.idle());
+  async idle(): Promise<void> {
+    while (this.#parts !== undefined) await this.#parts;
   }
 
   /** Refuses everything from now on. */
@@ -122,7 +121,7 @@ export class TransactionScope {
     for (const each of isKept ? listeners : listeners.reverse()) strong(each)?.(isKept);
   }
 
-  async #runPart<T>(work: (scope: TransactionScope) => Pending<T>): Promise<T> {
+  async #runPart<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     const part = new TransactionScope(this.base, this, this.bound);
     const name = `"part ${part.depth}"`;
     await this.#statement(`savepoint ${name}`);
@@ -171,16 +170,17 @@ export class TransactionScope {
 }
 
 /** Runs `work` in a scope, waits for parts that it did not await, and closes the scope. */
-export function runToEnd<T>(
+export async function runToEnd<T>(
   scope: TransactionScope,
-  work: (scope: TransactionScope) => Pending<T>,
-): Pending<T> {
-  return atEnd(
-    () => whenThere(work(scope), (result) => whenThere(scope.idle(), () => result)),
-    () => {
-      scope.close();
-    },
-  );
+  work: (scope: TransactionScope) => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await work(scope);
+    await scope.idle();
+    return result;
+  } finally {
+    scope.close();
+  }
 }
 
 /**
@@ -206,7 +206,7 @@ function nothing(): void {
 /** @param guard runs each statement */
 function guardedTransaction(
   transaction: Transaction,
-  guard: <T>(run: () => Pending<T>) => Pending<T>,
+  guard: <T>(run: () => Promise<T>) => Promise<T>,
   raiseStamp: Transaction['raiseStamp'],
 ): Transaction {
   return {
@@ -226,12 +226,14 @@ class IdleClock {
   #since = performance.now();
 
   /** Runs a statement, during which the transaction is not idle. */
-  during<T>(run: () => Pending<T>): Pending<T> {
+  async during<T>(run: () => Promise<T>): Promise<T> {
     this.#running += 1;
-    return atEnd(run, () => {
+    try {
+      return await run();
+    } finally {
       this.#running -= 1;
       this.#since = performance.now();
-    });
+    }
   }
 
   /** Milliseconds; 0 while a statement runs. */
@@ -246,12 +248,11 @@ class IdleClock {
  * @param expired called when the limit is exceeded; its result is thrown
  */
 export function unlessIdle<T>(
-  work: Pending<T>,
+  work: Promise<T>,
   clock: IdleClock,
   longest: number,
   expired: () => Error,
-): Pending<T> {
-  if (!(work instanceof Promise)) return work;
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const look = (): void => {
       const { idle } = clock;

@@ -1,5 +1,4 @@
 import { type RequestError, refuseBusy } from '../protocol/errors.js';
-import type { Pending } from './pending.js';
 
 /** Each holds the body of a request; they are about a second of work on single entities. */
 const most = 1_000;
@@ -28,49 +27,17 @@ export class WriterLine {
   ) {}
 
   /** Runs `work` in its turn. @throws RequestError 503, without running it, when the queue is full or the wait too long */
-  run<T>(work: () => Pending<T>): Pending<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= this.limits.most) {
-      return Promise.reject(unavailable('Too many changes wait for their turn.'));
+      throw unavailable('Too many changes wait for their turn.');
     }
-    if (this.#running < this.atOnce) {
-      this.#running += 1;
-      return this.#run(work);
-    }
-    // A promise keeps the async context of its caller. Work started by the previous transaction would inherit that
-    // one's context.
-    return new Promise<void>((begin, reject) => {
-      this.#wait(begin, () => {
-        const seconds = this.limits.longestMilliseconds / 1000;
-        const reason = `This change has waited ${seconds} s for the changes before it to end.`;
-        reject(unavailable(reason));
-      });
-    }).then(() => this.#run(work));
-  }
-
-  /** Runs the work and then starts the next one, even after an error. */
-  #run<T>(work: () => Pending<T>): Pending<T> {
-    let pending: Pending<T>;
+    if (this.#running < this.atOnce) this.#running += 1;
+    else await this.#turn();
     try {
-      pending = work();
-    } catch (error) {
+      return await work();
+    } finally {
       this.#next();
-      throw error;
     }
-    if (!(pending instanceof Promise)) {
-      this.#next();
-      return pending;
-    }
-    // A chain without branches: V8 follows it for the stack of an error.
-    return pending.then(
-      (result) => {
-        this.#next();
-        return result;
-      },
-      (error: unknown) => {
-        this.#next();
-        throw error;
-      },
-    );
   }
 
   /** Resolves as soon as no transaction runs or waits. */
@@ -91,9 +58,16 @@ export class WriterLine {
     for (const each of this.#whenIdle.splice(0)) each();
   }
 
-  #wait(start: () => void, giveUp: () => void): void {
-    this.#waiting.push({ since: performance.now(), start, giveUp });
-    this.#timer ??= this.#watch(this.limits.longestMilliseconds);
+  #turn(): Promise<void> {
+    return new Promise((start, reject) => {
+      const giveUp = (): void => {
+        const seconds = this.limits.longestMilliseconds / 1000;
+        const reason = `This change has waited ${seconds} s for the changes before it to end.`;
+        reject(unavailable(reason));
+      };
+      this.#waiting.push({ since: performance.now(), start, giveUp });
+      this.#timer ??= this.#watch(this.limits.longestMilliseconds);
+    });
   }
 
   #watch(milliseconds: number): NodeJS.Timeout {

@@ -1,4 +1,3 @@
-import type { Pending } from '../dialect/pending.js';
 import type { KeyList } from './key-list.js';
 
 /** An entity set as a store holds it. */
@@ -34,10 +33,13 @@ export interface ListedSet extends Omit<EntitySet, 'keys'> {
 }
 
 /** What a caller decides about a new set, including its lifetime. */
-export type NewEntitySet = Pick<
+export interface NewEntitySet extends Pick<
   EntitySet,
   'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted' | 'source'
->;
+> {
+  /** The most sets that its maker may have; the caller has counted them. */
+  readonly mostOfMaker?: number | undefined;
+}
 
 /** Sets of another session, or of another dataclass, do not exist for the requester. */
 export interface SetClaim {
@@ -62,14 +64,10 @@ export function isOpenTo(
 /**
  * Keeps entity sets for their lifetime (protocol P9.8, P9.9). A set ends when its timeout ends,
  * when it is released, or when the store needs its memory.
- *
- * A store in the same process answers at once, and saves a read of a set the cost of a promise; a
- * store elsewhere answers with promises. So a caller awaits promises and nothing else, as it does
- * with `PendingAnswer`.
  */
 export interface EntitySetStore {
   /** @throws EntitySetTooLargeError if the set alone needs more than the store may hold */
-  create(set: NewEntitySet): Pending<EntitySet>;
+  create(set: NewEntitySet): Promise<EntitySet>;
   /**
    * Stores a set under its former ID (protocol P9.10, P9.11). If the ID is in use again, because
    * two requests missed the set at once, the stored set stays, is accessed and returned.
@@ -79,21 +77,21 @@ export interface EntitySetStore {
    * @returns `undefined` if the ID is that of another session's or another dataclass's set
    * @throws EntitySetTooLargeError as {@link create}
    */
-  recreate(id: string, set: NewEntitySet, storedAs?: string): Pending<EntitySet | undefined>;
+  recreate(id: string, set: NewEntitySet, storedAs?: string): Promise<EntitySet | undefined>;
   /** An open set that is alive. Its lifetime starts again, with `timeout` seconds (above 0) instead of its own. */
-  access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
+  access(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined>;
   /** Removes a set; `false` if there was none that is alive and open to the claim. */
-  release(id: string, claim: SetClaim): Pending<boolean>;
+  release(id: string, claim: SetClaim): Promise<boolean>;
   /** How many sets of a session are alive. */
-  countOf(session: string): Pending<number>;
+  countOf(session: string): Promise<number>;
   /** The sets of a session that are alive; listing is no access. */
-  listOf(session: string): Pending<readonly ListedSet[]>;
+  listOf(session: string): Promise<readonly ListedSet[]>;
   /** All sets that are alive, the most recently accessed one last; listing is no access. */
-  list(): Pending<readonly ListedSet[]>;
+  list(): Promise<readonly ListedSet[]>;
   /** Memory of the sets in bytes. */
-  usedBytes(): Pending<number>;
+  usedBytes(): Promise<number>;
   /** Removes all sets and stops the clock. */
-  close(): Pending<void>;
+  close(): void;
 }
 
 /** A set needs more memory than all sets together may use. */

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { Parameters } from '../query/parameters.js';
@@ -62,81 +61,81 @@ export class EntitySets {
   ) {}
 
   /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
-  keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
-    return drive(readKeys(this.context, request));
+  keysOf(request: SelectionRequest): Promise<KeyList | undefined> {
+    return readKeys(this.context, request);
   }
 
   /** Makes a set. @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`) */
-  *create(
+  async create(
     dataclass: Dataclass,
     requester: SetRequester,
     { keys, isSorted, timeout, definition, source }: MadeSet,
-  ): Steps<EntitySet> {
+  ): Promise<EntitySet> {
     // Refused before the set exists.
     if (definition !== undefined) definitionJson(definition);
     const { owner, keeper, defaultTimeout } = requester;
     const { name } = dataclass;
-    const maker = yield* this.#counted(requester);
+    const counted = await this.#counted(requester);
     const wanted = timeout ?? defaultTimeout ?? this.limits.entitySetTimeout;
     const capped = this.#capped(requester, wanted);
     const set = {
       dataclass: name,
       keys,
       owner,
-      maker,
+      ...counted,
       timeout: capped,
       isSorted,
       source: sourceOf(dataclass, source),
     };
-    const created = yield* storing(() => this.store.create(set));
+    const created = await storing(this.store.create(set));
     if (definition !== undefined) {
-      yield* awaited(this.definitions.keep(created.id, name, keeper, definition));
+      await this.definitions.keep(created.id, name, keeper, definition);
     }
     return created;
   }
 
   /** A set that is alive, or made again. @throws RequestError 404 with 1802, alike for unknown sets and those of others */
-  *find(
+  async find(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     parameters: Parameters,
-  ): Steps<EntitySet> {
+  ): Promise<EntitySet> {
     const timeout =
       parameters.timeout === undefined ? undefined : this.#capped(requester, parameters.timeout);
-    const known = yield* this.lookUp(dataclass, requester, id, timeout);
-    return known ?? (yield* this.#recreate(dataclass, requester, id, parameters));
+    const known = await this.lookUp(dataclass, requester, id, timeout);
+    return known ?? this.#recreate(dataclass, requester, id, parameters);
   }
 
   /** A set that is alive, or one with a saved definition; `undefined` if there is none. */
-  *lookUp(
+  async lookUp(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     timeout?: number,
-  ): Steps<EntitySet | undefined> {
-    const set = yield* this.#alive(id, claimOf(requester.owner, dataclass), timeout);
+  ): Promise<EntitySet | undefined> {
+    const set = await this.#alive(id, claimOf(requester.owner, dataclass), timeout);
     if (set !== undefined || !isSetId(id)) return set;
     const names = namesOf(dataclass);
-    const definition = yield* awaited(this.definitions.find(id, names, requester.keeper));
+    const definition = await this.definitions.find(id, names, requester.keeper);
     if (definition === undefined) return undefined;
-    return yield* this.#revive(dataclass, requester, id, definition);
+    return this.#revive(dataclass, requester, id, definition);
   }
 
-  *release(
+  async release(
     dataclass: Dataclass | undefined,
     { owner }: Pick<SetRequester, 'owner'>,
     id: string,
-  ): Steps<boolean> {
+  ): Promise<boolean> {
     const claim = claimOf(owner, dataclass);
-    const isReleased = yield* awaited(this.store.release(id, claim));
-    return isReleased || (yield* awaited(this.store.release(ownId(id, owner), claim)));
+    const isReleased = await this.store.release(id, claim);
+    return isReleased || this.store.release(ownId(id, owner), claim);
   }
 
-  *#alive(id: string, claim: SetClaim, timeout?: number): Steps<EntitySet | undefined> {
-    const set = yield* awaited(this.store.access(id, claim, timeout));
+  async #alive(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined> {
+    const set = await this.store.access(id, claim, timeout);
     if (set !== undefined) return set;
-    return yield* awaited(this.store.access(ownId(id, claim.session), claim, timeout));
+    return this.store.access(ownId(id, claim.session), claim, timeout);
   }
 
   /**
@@ -144,12 +143,12 @@ export class EntitySets {
    * the ID: the set is for this session only, or for guests only, and never for a saved definition
    * of others.
    */
-  *#recreate(
+  async #recreate(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     { savedfilter, savedorderby, params }: Parameters,
-  ): Steps<EntitySet> {
+  ): Promise<EntitySet> {
     const filter = expressionOf(savedfilter);
     const orderby = expressionOf(savedorderby);
     if (!isSetId(id) || (filter === undefined && orderby === undefined)) throw missingSet(id);
@@ -160,9 +159,9 @@ export class EntitySets {
     });
     const { keeper, owner } = requester;
     const names = namesOf(dataclass);
-    const isHeld = yield* awaited(this.definitions.isHeldByAnother(id, names, keeper));
+    const isHeld = await this.definitions.isHeldByAnother(id, names, keeper);
     if (isHeld) throw missingSet(id);
-    const keys = yield* readKeys(this.context, request);
+    const keys = await readKeys(this.context, request);
     const own = ownId(id, owner);
     const source = sourceOf(dataclass, {
       ...(filter === undefined ? {} : { filter }),
@@ -170,7 +169,7 @@ export class EntitySets {
       ...(orderby === undefined ? {} : { orderby }),
     });
     const made = { request, source };
-    const set = yield* this.#recreated(dataclass, requester, id, made, keys, own);
+    const set = await this.#recreated(dataclass, requester, id, made, keys, own);
     if (set === undefined) throw missingSet(id);
     return set;
   }
@@ -179,25 +178,26 @@ export class EntitySets {
    * Makes a set by its definition, which may name what the model no longer has. Each session of a
    * user has one of its own, and so do guests together.
    */
-  *#revive(
+  async #revive(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     definition: SetDefinition,
-  ): Steps<EntitySet | undefined> {
+  ): Promise<EntitySet | undefined> {
     let request: SelectionRequest | undefined;
-    let keys: Pending<KeyList | undefined>;
+    let keys: KeyList | undefined;
     try {
       request = this.requestOf(dataclass, definition);
       if (request === undefined) return undefined;
-      keys = drive(readKeys(this.context, request));
+      keys = await readKeys(this.context, request);
     } catch (error) {
-      if (error instanceof RequestError) return undefined;
+      // A refusal to read now says nothing about the set.
+      if (error instanceof RequestError && error.status < 500) return undefined;
       throw error;
     }
     const own = ownId(id, requester.owner);
     const made = { request, source: sourceOf(dataclass, definition) };
-    return yield* this.#recreated(dataclass, requester, own, made, yield* awaited(keys));
+    return this.#recreated(dataclass, requester, own, made, keys);
   }
 
   /**
@@ -221,7 +221,7 @@ export class EntitySets {
     return relatedRequest(this.context, owner, relation, related.key, texts);
   }
 
-  *#recreated(
+  async #recreated(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
@@ -231,29 +231,29 @@ export class EntitySets {
     }: { readonly request: SelectionRequest; readonly source: string | undefined },
     keys: KeyList | undefined,
     storedAs = id,
-  ): Steps<EntitySet | undefined> {
+  ): Promise<EntitySet | undefined> {
     if (keys === undefined) return undefined;
-    const maker = yield* this.#counted(requester);
+    const counted = await this.#counted(requester);
     const set: NewEntitySet = {
       dataclass: dataclass.name,
       keys,
       owner: requester.owner,
-      maker,
+      ...counted,
       timeout: this.#capped(requester, this.limits.recreatedEntitySetTimeout),
       isSorted: request.orderBy !== undefined,
       source,
     };
-    return yield* storing(() => this.store.recreate(id, set, storedAs));
+    return storing(this.store.recreate(id, set, storedAs));
   }
 
-  /** The session whose limit another set counts for; `undefined` for a guest without a limit. */
-  *#counted(requester: SetRequester): Steps<string | undefined> {
+  /** The session whose limit another set counts for, and the limit; no session for a guest without a limit. */
+  async #counted(requester: SetRequester): Promise<Pick<NewEntitySet, 'maker' | 'mostOfMaker'>> {
     const most = requester.maxSets ?? this.limits.maxEntitySetsPerSession;
-    if (most === null) return requester.owner;
-    const session = requester.counted();
-    const count = yield* awaited(this.store.countOf(session));
+    if (most === null) return { maker: requester.owner };
+    const maker = requester.counted();
+    const count = await this.store.countOf(maker);
     if (count >= most) throw tooMany(most);
-    return session;
+    return { maker, mostOfMaker: most };
   }
 
   #capped({ maxTimeout }: SetRequester, seconds: number): number {
@@ -267,9 +267,9 @@ function sourceOf({ isLive }: Dataclass, source: SetDefinition | undefined): str
 }
 
 /** @throws RequestError if the set is too large */
-function* storing<T>(store: () => Pending<T>): Steps<T> {
+async function storing<T>(stored: Promise<T>): Promise<T> {
   try {
-    return yield* awaited(store());
+    return await stored;
   } catch (error) {
     throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
   }
@@ -315,7 +315,7 @@ export function notFound(id: string): string {
 }
 
 /** The error when a session has too many sets. Nobody knows when there will be room, so `Retry-After` is empty. */
-function tooMany(most: number): RequestError {
+export function tooMany(most: number): RequestError {
   const message = `A session has at most ${most} entity sets at once. Release one with $method=release.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });
 }

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
-import { awaited, type Steps } from '../dialect/pending.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -48,18 +47,18 @@ interface KeysContext extends Pick<ReadingContext, 'options' | 'statements' | 'c
  * Reads the keys of all entities of a selection, in its order.
  * @returns `undefined` if the entity whose relation is read does not exist
  */
-export function* readKeys(
+export async function readKeys(
   context: KeysContext,
   unresolved: SelectionRequest,
-): Steps<KeyList | undefined> {
+): Promise<KeyList | undefined> {
   const { database, options, statements } = context;
   const shape = shapeName(['keys', unresolved.orderBy]);
-  const request = yield* awaited(resolved(context, unresolved, shape));
+  const request = await resolved(context, unresolved, shape);
   const name = shapeName(['keys', request.orderBy]);
   const { statement, values } = boundStatement(statements, request, name, {}, (selection) =>
     keysStatement(database.dialect, options, selection, orderOf(request)),
   );
-  const list = yield* awaited(database.executor.read(statement, values));
+  const list = await database.executor.read(statement, values);
   if (list === undefined) return undefined;
   const type = request.dataclass.key.type as KeyType;
   const keys = parseKeys(type, typeof list === 'string' ? Buffer.from(list) : list);
@@ -173,21 +172,21 @@ const entitiesPerKey = 30;
  * set's own. Entities that were deleted match no filter; in an order they come last. So do those that
  * `restrict` hides, so that nobody can distinguish them.
  */
-export function* narrowed(
+export async function narrowed(
   context: ReadingContext,
   dataclass: Dataclass,
   keys: KeyList,
   parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
-): Steps<KeyList> {
+): Promise<KeyList> {
   const { filter, orderby, clean } = parameters;
   const isWhole = filter === undefined && !clean;
   if (isWhole && orderby === undefined) return keys;
-  const small = yield* isSmall(context, dataclass, keys);
+  const small = await isSmall(context, dataclass, keys);
   const request = small
     ? membersRequest(context, dataclass, keys, parameters)
     : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
   // Only a relation of a missing entity has no keys.
-  const found = (yield* readKeys(context, request)) as KeyList;
+  const found = (await readKeys(context, request)) as KeyList;
   if (request.orderBy === undefined) return and(keys, found);
   const ordered = small ? found : and(found, keys);
   return isWhole ? or(ordered, keys) : ordered;
@@ -205,14 +204,14 @@ export function membersRequest(
 }
 
 /** Whether it costs less to look up every key than to scan all entities of the dataclass. */
-function* isSmall(
+async function isSmall(
   { filters, counts }: ReadingContext,
   dataclass: Dataclass,
   keys: KeyList,
-): Steps<boolean> {
+): Promise<boolean> {
   if (keys.length <= fewKeys) return true;
   const nothing = { filter: undefined, params: undefined, orderby: undefined };
   const all = selectionRequest(filters, dataclass, { kind: 'all' }, null, nothing);
-  const count = (yield* counts.count(all)) ?? 0;
+  const count = (await counts.count(all)) ?? 0;
   return keys.length * entitiesPerKey < count;
 }

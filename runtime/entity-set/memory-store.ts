@@ -1,5 +1,6 @@
 import { newUuid } from '../protocol/uuid.js';
 import type { Clock } from './clock.js';
+import { tooMany } from './entity-sets.js';
 import {
   EntitySetTooLargeError,
   type EntitySet,
@@ -45,11 +46,11 @@ export class MemoryEntitySetStore implements EntitySetStore {
     private readonly clock: Clock,
   ) {}
 
-  create(set: NewEntitySet): EntitySet {
-    return this.#store(newUuid(), set);
+  create(set: NewEntitySet): Promise<EntitySet> {
+    return Promise.resolve().then(() => this.#store(newUuid(), set));
   }
 
-  recreate(id: string, set: NewEntitySet, storedAs = id): EntitySet | undefined {
+  async recreate(id: string, set: NewEntitySet, storedAs = id): Promise<EntitySet | undefined> {
     const claim = { session: set.owner, dataclass: set.dataclass };
     for (const used of [id, storedAs]) {
       if (this.#alive(used) !== undefined) return this.access(used, claim);
@@ -57,9 +58,9 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return this.#store(storedAs, set);
   }
 
-  access(id: string, claim: SetClaim, timeout?: number): EntitySet | undefined {
+  access(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined> {
     const set = this.#open(id, claim);
-    if (set === undefined) return undefined;
+    if (set === undefined) return Promise.resolve(undefined);
     if (timeout !== undefined) set.timeout = timeout;
     set.refreshed = this.clock.now();
     set.expires = set.refreshed + set.timeout * 1000;
@@ -67,26 +68,21 @@ export class MemoryEntitySetStore implements EntitySetStore {
     this.#sets.delete(id);
     this.#sets.set(set.id, set);
     if (this.#ofGuests.delete(set)) this.#ofGuests.add(set);
-    return set;
+    return Promise.resolve(set);
   }
 
-  release(id: string, claim: SetClaim): boolean {
+  release(id: string, claim: SetClaim): Promise<boolean> {
     const set = this.#open(id, claim);
-    if (set === undefined) return false;
-    this.#remove(set);
-    return true;
+    if (set !== undefined) this.#remove(set);
+    return Promise.resolve(set !== undefined);
   }
 
-  countOf(session: string): number {
-    const now = this.clock.now();
-    let count = 0;
-    for (const set of this.#ofSession.get(session) ?? []) if (set.expires > now) count += 1;
-    return count;
+  countOf(session: string): Promise<number> {
+    return Promise.resolve(this.#aliveOf(session).length);
   }
 
-  listOf(session: string): readonly EntitySet[] {
-    const now = this.clock.now();
-    return [...(this.#ofSession.get(session) ?? [])].filter(({ expires }) => expires > now);
+  listOf(session: string): Promise<readonly EntitySet[]> {
+    return Promise.resolve(this.#aliveOf(session));
   }
 
   /** Removes the sets that belong to a session. */
@@ -108,13 +104,13 @@ export class MemoryEntitySetStore implements EntitySetStore {
     }
   }
 
-  list(): readonly EntitySet[] {
+  list(): Promise<readonly EntitySet[]> {
     this.#removeExpired();
-    return [...this.#sets.values()];
+    return Promise.resolve([...this.#sets.values()]);
   }
 
-  usedBytes(): number {
-    return this.#sets.size * bytesOfSet + this.#sourceBytes + this.#keys.bytes;
+  usedBytes(): Promise<number> {
+    return Promise.resolve(this.#bytes);
   }
 
   close(): void {
@@ -124,8 +120,13 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
   #store(name: string, given: NewEntitySet): EntitySet {
     const id = ownText(name);
-    this.#makeRoom(given);
     const { dataclass, keys, owner, maker = owner, timeout, isSorted, source } = given;
+    const { mostOfMaker: most } = given;
+    // Other requests may have made sets since the caller counted them.
+    if (maker !== undefined && most !== undefined && this.#aliveOf(maker).length >= most) {
+      throw tooMany(most);
+    }
+    this.#makeRoom(given);
     const refreshed = this.clock.now();
     const expires = refreshed + timeout * 1000;
     const times = { timeout, refreshed, expires };
@@ -159,7 +160,16 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
   #fits(keys: KeyList, source: string | undefined): boolean {
     const more = bytesOfSet + bytesOfSource(source) + this.#keys.bytesToHold(keys);
-    return this.usedBytes() + more <= this.maxBytes;
+    return this.#bytes + more <= this.maxBytes;
+  }
+
+  get #bytes(): number {
+    return this.#sets.size * bytesOfSet + this.#sourceBytes + this.#keys.bytes;
+  }
+
+  #aliveOf(session: string): readonly EntitySet[] {
+    const now = this.clock.now();
+    return [...(this.#ofSession.get(session) ?? [])].filter(({ expires }) => expires > now);
   }
 
   #open(id: string, claim: SetClaim): StoredSet | undefined {

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonAnswer } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type {
   AttributeDefinition,
   DataclassDefinition,
@@ -101,7 +100,7 @@ export class Catalog {
 export function registerCatalog(
   app: FastifyInstance,
   settings: Settings,
-  catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>,
+  catalogOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Catalog>,
 ): void {
   app.get('/rest/$catalog', async (request, reply) => {
     refuseFormats(readingParameters(request), settings, 'the catalog');

@@ -9,7 +9,7 @@ import {
 import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import type { Executor } from '../dialect/executor.js';
-import { settledWithin } from '../dialect/pending.js';
+import { settledWithin } from '../dialect/settled-within.js';
 import { announceServer } from '../dialect/presence.js';
 import type { Trial } from '../dialect/schema/trial.js';
 import type { StateSchema } from '../dialect/state-database.js';

@@ -3,7 +3,6 @@ import { RequestClient } from '../access/request-client.js';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
 import type { SessionTrial } from '../access/session-store.js';
-import type { Pending } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { RoutePrivileges } from './route-privileges.js';
 import { readsByBody } from './reading-parameters.js';
@@ -61,7 +60,7 @@ interface Answering {
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ) => Pending<Answer>;
+  ) => Promise<Answer>;
   /** Whether a request may be answered while the database still checks its session, if it is plain. */
   readonly mayTry?: boolean;
 }
@@ -92,7 +91,7 @@ export function dataclassHandlers(
       const asks = mayAsk && writing !== undefined && readsByBody(request, setup.limits.bodySize);
       const isWrite = writing !== undefined && request.method === 'POST' && !asks;
       const { answer, mayTry } = isWrite ? writing : reading;
-      const answered = (session: Session, trial?: SessionTrial): Pending<Answer> => {
+      const answered = (session: Session, trial?: SessionTrial): Promise<Answer> => {
         const scope = scopes.of(session, request.id, new RequestClient(reply.raw), trial);
         return scopes.run(scope, () =>
           answer(models.visibleTo(session).servicesOf(name), request, scope, address),

@@ -3,8 +3,7 @@ import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { PendingAnswer } from '../dialect/executor.js';
-import { drive, type Pending, whenThere } from '../dialect/pending.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
@@ -65,11 +64,11 @@ export class DataclassReads {
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
-  readCollection(
+  async readCollection(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset'], { mayContinue: true });
     const { attributes } = address;
@@ -89,15 +88,15 @@ export class DataclassReads {
     refuseCursor(parameters);
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
-    return drive(sets.create(all, { parameters, attributes, requester }));
+    return sets.create(all, { parameters, attributes, requester });
   }
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
-  readEntity(
+  async readEntity(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], {
       mayLock: true,
@@ -130,15 +129,16 @@ export class DataclassReads {
     }
     if (relation !== undefined) return this.#related(request, relation, value, parameters);
     refuseFormats(parameters, this.#context.options, 'one entity');
-    return taggedEntity(request, this.#entities.read(key, value, parameters, attributes));
+    const entity = await this.#entities.read(key, value, parameters, attributes);
+    return taggedEntity(request, entity);
   }
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
-  readByValue(
+  async readByValue(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
     const { lookup = '', attributes } = address;
@@ -150,32 +150,30 @@ export class DataclassReads {
       );
     }
     refuseFormats(parameters, this.#context.options, 'one entity');
-    const entity = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    const entity = await this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     return taggedEntity(request, entity);
   }
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
-  readEntitySet(
+  async readEntitySet(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     requirePrivilege(request, scope.session, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = address;
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
-    const answer =
-      parameters.method === 'release'
-        ? sets.release(set, requester)
-        : sets.read(set, { parameters, attributes, requester });
-    return drive(answer);
+    return parameters.method === 'release'
+      ? sets.release(set, requester)
+      : sets.read(set, { parameters, attributes, requester });
   }
 
   /** The keys that a set holds and that match the request's filter. */
-  keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
-    return drive(this.#setsOf(this.#dataclass).keys(set, parameters, requester));
+  keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Promise<KeyList> {
+    return this.#setsOf(this.#dataclass).keys(set, parameters, requester);
   }
 
   /** Reads and sets the bytes of images and BLOBs. */
@@ -206,30 +204,30 @@ export class DataclassReads {
   }
 
   /** A page of entities, in the format that the request wants. */
-  #page(
+  async #page(
     request: DataclassRequest,
     selection: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const context = this.#context;
     const { dataclass } = selection;
     const format = answerFormat(parameters, context.options);
     const page = { format, dataclass, parameters, attributes };
     const isContinued = parameters.cursor || parameters.after !== undefined;
     const tagged = isContinued || isExplained(parameters) ? undefined : taggedRead(request.raw);
-    if (tagged !== undefined) return drive(readTaggedPage(context, selection, page, tagged));
+    if (tagged !== undefined) return readTaggedPage(context, selection, page, tagged);
     const read = isContinued ? readCursor : readPage;
-    const answer = drive(read(context, selection, page));
+    const answer = await read(context, selection, page);
     return explainedAnswer(context, selection, parameters, answer);
   }
 
-  #aggregate(request: DataclassRequest, wanted: AggregateRequest): Pending<Answer> {
+  #aggregate(request: DataclassRequest, wanted: AggregateRequest): Promise<Answer> {
     const context = this.#context;
     const tagged = isExplained(wanted.parameters) ? undefined : taggedRead(request.raw);
     return tagged === undefined
-      ? drive(readAggregate(context, wanted))
-      : drive(readTaggedAggregate(context, wanted, tagged));
+      ? readAggregate(context, wanted)
+      : readTaggedAggregate(context, wanted, tagged);
   }
 
   /**
@@ -241,7 +239,7 @@ export class DataclassReads {
     relation: ToManyDefinition,
     key: string | number,
     parameters: Parameters,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const related = relatedRequest(this.#context, this.#dataclass, relation, key, parameters);
     const expand = beyondRelation(this.#dataclass, relation.name, parameters.expand);
     return this.#page(request, related, { ...parameters, expand }, undefined);
@@ -252,7 +250,7 @@ export class DataclassReads {
     { session }: RequestScope,
     { key, attributes = '' }: RequestedEntity,
     parameters: Parameters,
-  ): PendingAnswer {
+  ): Promise<JsonAnswer | undefined> {
     const { method = '' } = parameters;
     const name = attributes.trim();
     const relation = this.#dataclass.exposedAttributes.get(name);
@@ -268,7 +266,7 @@ export class DataclassReads {
     const related = { dataclass: this.#dataclass.name, key, relation: name };
     const sets = this.#setsOf(selection.dataclass);
     const requester = setRequesterOf(session);
-    return drive(sets.create(selection, { parameters: texts, requester }, related));
+    return sets.create(selection, { parameters: texts, requester }, related);
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {
@@ -290,10 +288,9 @@ export class DataclassReads {
 }
 
 /** Reading an entity costs as much as reading the version of the data would: its tag is made of its content. */
-function taggedEntity({ raw }: DataclassRequest, entity: PendingAnswer): Pending<Answer> {
+function taggedEntity({ raw }: DataclassRequest, json: JsonAnswer | undefined): Answer {
   const tagged = taggedRead(raw);
-  if (tagged === undefined) return entity;
-  return whenThere(entity, (json) => json && taggedByContent(tagged, json));
+  return tagged === undefined || json === undefined ? json : taggedByContent(tagged, json);
 }
 
 function isExplained({ queryplan, querypath }: Parameters): boolean {

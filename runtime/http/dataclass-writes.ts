@@ -2,7 +2,6 @@ import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -49,11 +48,11 @@ export class DataclassWrites {
   }
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
-  writeCollection(
+  async writeCollection(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
     const { method } = parameters;
@@ -77,11 +76,11 @@ export class DataclassWrites {
   }
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
-  writeEntity(
+  async writeEntity(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
@@ -102,11 +101,11 @@ export class DataclassWrites {
    * `POST` to make a set of what a GET reads, to set an image with `$rawPict` or a BLOB with
    * `$binary`, or to a function: this model has none that can be called.
    */
-  writeAttributes(
+  async writeAttributes(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const given = parametersOf(request, 'read');
     refuseLock(given);
     refuseSaveParameters(given);
@@ -124,11 +123,11 @@ export class DataclassWrites {
       : this.reads.readEntity(request, scope, address);
   }
 
-  writeEntitySet(
+  async writeEntitySet(
     request: DataclassRequest,
     scope: RequestScope,
     address: AddressParts,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
@@ -146,7 +145,7 @@ export class DataclassWrites {
     const { set = '' } = address;
     refuseLock(parameters);
     const requester = setRequesterOf(scope.session);
-    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);
+    const find = (): Promise<KeyList> => this.reads.keysOfSet(set, parameters, requester);
     if (method === 'update') return this.#changeChosen(request, scope, parameters, find);
     return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMembers(parameters, find, session),
@@ -161,8 +160,8 @@ export class DataclassWrites {
     request: DataclassRequest,
     scope: RequestScope,
     parameters: Parameters,
-    find?: () => Pending<KeyList>,
-  ): Pending<Answer> {
+    find?: () => Promise<KeyList>,
+  ): Promise<Answer> {
     requirePrivilege(request, scope.session, 'update');
     refuseIfMatch(request.headers);
     const { body, headers } = request;
@@ -184,7 +183,7 @@ export class DataclassWrites {
     method: string,
     parameters: Parameters,
     addressKey?: string,
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
     requireEither(request, scope);
@@ -260,7 +259,7 @@ export class DataclassWrites {
     clause: string,
     name: string,
     type: 'image' | 'blob',
-  ): Pending<Answer> {
+  ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
     requirePrivilege(request, scope.session, 'update');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
@@ -291,11 +290,11 @@ export class DataclassWrites {
   }
 
   /** Makes a change for the request's session. */
-  #asCaller<T>(
+  async #asCaller<T>(
     request: DataclassRequest,
     scope: RequestScope,
-    work: (caller: WriteCaller) => Pending<T>,
-  ): Pending<T> {
+    work: (caller: WriteCaller) => Promise<T>,
+  ): Promise<T> {
     const { restrictions, reportError } = this.context;
     const caller: WriteCaller = {
       session: scope.session.id,
@@ -305,7 +304,8 @@ export class DataclassWrites {
     };
     // Restrictions that most changes need are resolved before the change blocks the database;
     // others when they are needed.
-    return whenThere(restrictions?.resolveAhead(scope, this.#restricted), () => work(caller));
+    await restrictions?.resolveAhead(scope, this.#restricted);
+    return work(caller);
   }
 }
 

@@ -2,7 +2,6 @@ import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import { type ChosenEntities, chosenToDelete, EntityDeleter } from '../write/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../write/delete-refusal.js';
 import { EventFailure } from '../write/lifecycle.js';
@@ -78,7 +77,7 @@ export class DeleteService {
    */
   async deleteMembers(
     parameters: Parameters,
-    find: () => Pending<KeyList>,
+    find: () => Promise<KeyList>,
     session: string | undefined,
   ): Promise<StatusAndJson> {
     const request = await chosenEntities(this.context, this.dataclass, parameters, find);
@@ -94,7 +93,7 @@ export class DeleteService {
     const { executor } = this.context.database;
     /** The session's own locks of deleted entities. */
     let unlocked: (readonly [dataclass: string, key: string | number])[] = [];
-    const write = async (): Promise<void> =>
+    const write = (): Promise<void> =>
       executor.write(async (transaction) => {
         unlocked = [];
         const chosen = await this.#deleter.delete(transaction, entities, {
@@ -138,7 +137,7 @@ export async function chosenEntities(
   context: ReadingContext,
   dataclass: Dataclass,
   parameters: Parameters,
-  find?: () => Pending<KeyList>,
+  find?: () => Promise<KeyList>,
 ): Promise<SelectionRequest> {
   const method = parameters.method === 'update' ? 'update' : 'delete';
   refuseOthers(

@@ -1,6 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { awaited, type Steps } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
@@ -33,25 +32,25 @@ export class EntitySetService {
    * Makes a set of a selection, and answers its first page.
    * @param related the relation through which the selection is read
    */
-  *create(
+  async create(
     selection: SelectionRequest,
     request: SetRequest,
     related?: SetDefinition['related'],
-  ): Steps<JsonAnswer | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const { context } = this;
     const { parameters } = request;
     answerFormat(parameters, context.options);
     const definition = definitionOf(parameters, related);
     const isSorted = selection.orderBy !== undefined;
-    const keys = yield* awaited(this.context.sets.keysOf(selection));
+    const keys = await context.sets.keysOf(selection);
     if (keys === undefined) return undefined;
     const source = sourceOf(selection, parameters, related);
-    const answer = yield* this.#created(keys, isSorted, request, definition, source);
-    return yield* awaited(explainedAnswer(context, selection, parameters, answer));
+    const answer = await this.#created(keys, isSorted, request, definition, source);
+    return explainedAnswer(context, selection, parameters, answer);
   }
 
   /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
-  *read(id: string, request: SetRequest): Steps<JsonAnswer | undefined> {
+  async read(id: string, request: SetRequest): Promise<JsonAnswer | undefined> {
     const { parameters, requester } = request;
     const { logicOperator, otherCollection } = parameters;
     if (logicOperator === undefined && otherCollection !== undefined) {
@@ -60,59 +59,57 @@ export class EntitySetService {
         '$otherCollection needs $logicOperator=AND, OR, EXCEPT or INTERSECT.',
       );
     }
-    const set = yield* this.#find(id, parameters, requester);
+    const set = await this.#find(id, parameters, requester);
     return logicOperator === undefined
-      ? yield* this.#answer(set.keys, set.isSorted, request)
-      : yield* this.#combined(set, request);
+      ? this.#answer(set.keys, set.isSorted, request)
+      : this.#combined(set, request);
   }
 
   /** The keys that a set holds and that match the filter of a request that changes or deletes them. */
-  *keys(id: string, parameters: Parameters, requester: SetRequester): Steps<KeyList> {
-    const { keys } = yield* this.#find(id, parameters, requester);
+  async keys(id: string, parameters: Parameters, requester: SetRequester): Promise<KeyList> {
+    const { keys } = await this.#find(id, parameters, requester);
     const { filters } = this.context;
     const context = { ...this.context, filters: filters.strict };
-    return yield* narrowed(context, this.dataclass, keys, parameters);
+    return narrowed(context, this.dataclass, keys, parameters);
   }
 
   /** @throws RequestError 404 with 1802 */
-  *release(id: string, requester: SetRequester): Steps<string> {
-    const isReleased = yield* this.context.sets.release(
-      this.dataclass,
-      requester,
-      id.toUpperCase(),
-    );
+  async release(id: string, requester: SetRequester): Promise<string> {
+    const isReleased = await this.context.sets.release(this.dataclass, requester, id.toUpperCase());
     if (!isReleased) throw missingSet(id);
     return '{"ok":true}';
   }
 
-  #find(id: string, parameters: Parameters, requester: SetRequester): Steps<EntitySet> {
+  #find(id: string, parameters: Parameters, requester: SetRequester): Promise<EntitySet> {
     // The lifetime in a request that makes a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
     return this.context.sets.find(this.dataclass, requester, id.toUpperCase(), own);
   }
 
-  *#answer(keys: KeyList, isSorted: boolean, request: SetRequest): Steps<JsonAnswer | undefined> {
+  async #answer(
+    keys: KeyList,
+    isSorted: boolean,
+    request: SetRequest,
+  ): Promise<JsonAnswer | undefined> {
     const { context, dataclass } = this;
     const { parameters, attributes } = request;
     if (aggregationOf(parameters) !== undefined) {
       const selection = membersRequest(context, dataclass, keys, parameters);
-      return yield* readAggregate(context, { selection, path: attributes, parameters });
+      return readAggregate(context, { selection, path: attributes, parameters });
     }
     const makesSet = parameters.method === 'entityset';
     const method = makesSet ? 'entityset' : undefined;
     const wanted = answerFormat({ ...parameters, method }, context.options);
     const format = wanted === 'collection' ? 'set' : wanted;
     if (makesSet) refuseDefinition(parameters);
-    const rest = yield* narrowed(context, dataclass, keys, parameters);
+    const rest = await narrowed(context, dataclass, keys, parameters);
     const answer = makesSet
-      ? yield* this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
-      : yield* awaited(
-          preparePageOfKeys(context, rest, { format, dataclass, parameters, attributes })(),
-        );
+      ? await this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
+      : await preparePageOfKeys(context, rest, { format, dataclass, parameters, attributes })();
     if (!parameters.queryplan && !parameters.querypath) return answer;
     const members = membersRequest(context, dataclass, keys, parameters);
-    return yield* awaited(explainedAnswer(context, members, parameters, answer));
+    return explainedAnswer(context, members, parameters, answer);
   }
 
   /** Whether the request has an order, be it inside its filter. */
@@ -121,54 +118,54 @@ export class EntitySetService {
     return this.context.filters.prepare(filter, params).orderBy !== undefined;
   }
 
-  *#created(
+  async #created(
     keys: KeyList,
     isSorted: boolean,
     { parameters, attributes, requester }: SetRequest,
     definition: SetDefinition | undefined,
     source?: SetDefinition,
-  ): Steps<JsonAnswer | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const { context, dataclass } = this;
     const { timeout } = parameters;
     const page = { format: 'newSet', dataclass, parameters, attributes } as const;
     const read = preparePageOfKeys(context, keys, page);
     const set = { keys, isSorted, timeout, definition, source };
-    const { id } = yield* context.sets.create(dataclass, requester, set);
-    return yield* awaited(read(setUri(dataclass, id)));
+    const { id } = await context.sets.create(dataclass, requester, set);
+    return read(setUri(dataclass, id));
   }
 
   /** Combines two sets (protocol P9.4). */
-  *#combined(set: EntitySet, request: SetRequest): Steps<JsonAnswer | undefined> {
+  async #combined(set: EntitySet, request: SetRequest): Promise<JsonAnswer | undefined> {
     const { parameters, requester } = request;
     const operator = operatorOf(parameters.logicOperator ?? '');
-    const other = yield* this.#other(parameters.otherCollection, requester);
+    const other = await this.#other(parameters.otherCollection, requester);
     if (operator === 'INTERSECT') {
-      return yield* this.#intersect(set.keys, other.keys, parameters);
+      return this.#intersect(set.keys, other.keys, parameters);
     }
     const keys = operations[operator](set.keys, other.keys);
-    return yield* this.#answer(keys, set.isSorted, request);
+    return this.#answer(keys, set.isSorted, request);
   }
 
   /** Whether an entity of both sets matches the filter. */
-  *#intersect(keys: KeyList, others: KeyList, parameters: Parameters): Steps<string> {
+  async #intersect(keys: KeyList, others: KeyList, parameters: Parameters): Promise<string> {
     // The answer is true or false.
     refuseFormats(parameters, this.context.options, '$logicOperator=INTERSECT');
     const { context, dataclass } = this;
     const { filter, clean } = parameters;
     if (filter === undefined && !clean) return String(intersect(keys, others));
     const unordered = { ...parameters, orderby: undefined };
-    const { length } = yield* narrowed(context, dataclass, and(keys, others), unordered);
+    const { length } = await narrowed(context, dataclass, and(keys, others), unordered);
     return String(length > 0);
   }
 
-  *#other(id: string | undefined, requester: SetRequester): Steps<EntitySet> {
+  async #other(id: string | undefined, requester: SetRequester): Promise<EntitySet> {
     if (id === undefined || id === '') {
       throw refuse(
         'otherCollectionMissing',
         '$logicOperator needs $otherCollection=<entitySetID>.',
       );
     }
-    const other = yield* this.context.sets.lookUp(this.dataclass, requester, id.toUpperCase());
+    const other = await this.context.sets.lookUp(this.dataclass, requester, id.toUpperCase());
     if (other !== undefined) return other;
     throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
   }

@@ -37,7 +37,6 @@ import {
   type SelectionNode,
 } from '../class/objects/selection-node.js';
 import { From } from '../dataclass/source.js';
-import { caught, drive, type Pending, whenThere } from '../dialect/pending.js';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import { decodeArguments } from '../class/calls/arguments.js';
 import { ResultError, resultOf } from '../class/calls/result.js';
@@ -134,7 +133,7 @@ type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
-type CallHandler = (request: CallRequest, reply: FastifyReply) => Pending<FastifyReply>;
+type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The route of a function without its address; `config.privileges` says who may call it. */
 interface FunctionRoute {
@@ -166,7 +165,7 @@ export interface Callable {
    * Finds the object of the function, and runs `work` with it.
    * @throws RequestError if a client named something that does not exist
    */
-  readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Pending<T>;
+  readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -203,15 +202,15 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: ({ request, sent, own, visible, scope }, work) => {
+      with: async ({ request, sent, own, visible, scope }, work) => {
         this.#requireRead(scope, dataclass);
         const { filter, params, orderby } = sent.input;
         const input = { filter, params, orderby, set: request.params.set };
         const { host } = this.context;
-        const selection = host.scopes.run(own, () =>
+        const selection = await host.scopes.run(own, () =>
           inputSelection(host.codeOf(dataclass), visible, own, input),
         );
-        return whenThere(selection, work);
+        return work(selection);
       },
     });
   }
@@ -221,9 +220,9 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'entity'),
       shown: `${owner.name}Entity.${name}`,
-      with: ({ request, scope }, work) => {
+      with: async ({ request, scope }, work) => {
         const { text } = readKeyClause(request.params.key ?? '');
-        return whenThere(this.#entity(this.#requireRead(scope, owner.name), text), work);
+        return work(await this.#entity(this.#requireRead(scope, owner.name), text));
       },
     });
   }
@@ -255,26 +254,24 @@ export class FunctionService {
 
   /** Calls a function for a request, and answers with what it returns. */
   handler(callable: Callable): CallHandler {
-    return (request, reply) => {
+    return async (request, reply) => {
       requireMethod(request.method, callable.definition);
       const { models, host, isLimited, sessions } = this.context;
       const { scopes } = host;
-      // At once if the session is known at once.
-      return whenThere(sessions.of(request, reply), (session) => {
-        const own = scopes.of(session, request.id);
-        requirePrivilege(request, session, 'execute');
-        const { context: visible } = models.visibleTo(session);
-        const { definition } = callable;
-        const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
-        checkOutput(visible, definition.returns, sent.output);
-        const { promote } = definition;
-        const scope =
-          promote === undefined || !isLimited
-            ? own
-            : scopes.of(new PromotedSession(session, promote), request.id);
-        const calling = { request, sent, own, visible, scope };
-        return scopes.run(scope, () => this.#call(callable, calling, reply));
-      });
+      const session = await sessions.of(request, reply);
+      const own = scopes.of(session, request.id);
+      requirePrivilege(request, session, 'execute');
+      const { context: visible } = models.visibleTo(session);
+      const { definition } = callable;
+      const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
+      checkOutput(visible, definition.returns, sent.output);
+      const { promote } = definition;
+      const scope =
+        promote === undefined || !isLimited
+          ? own
+          : scopes.of(new PromotedSession(session, promote), request.id);
+      const calling = { request, sent, own, visible, scope };
+      return scopes.run(scope, () => this.#call(callable, calling, reply));
     };
   }
 
@@ -287,10 +284,9 @@ export class FunctionService {
     const now = scopes.renewed(own);
     const { context } = models.visibleTo(now.session);
     const answering = { host, context, session: now.session };
-    const written = scopes.run(now, () =>
+    const answer = await scopes.run(now, () =>
       this.#written(callable, answering, result, calling.sent.output),
     );
-    const answer = written instanceof Promise ? await written : written;
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
     return sendMessage(request, reply, answer.message, {
@@ -325,32 +321,30 @@ export class FunctionService {
     }
   }
 
-  #written(
+  async #written(
     { definition, shown }: Callable,
     answering: AnswerContext,
     result: unknown,
     output: Parameters,
-  ): Pending<FunctionAnswer> {
+  ): Promise<FunctionAnswer> {
     const { hasOldClients } = this.context;
     const wanted = hasOldClients ? asWhole(output, answering.context) : output;
-    return caught(
-      () => functionAnswer(answering, resultOf(definition, result), wanted),
-      (error) => {
-        if (!(error instanceof ResultError)) throw error;
-        const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
-        throw new FunctionFailedError(problem, error);
-      },
-    );
+    try {
+      return await functionAnswer(answering, resultOf(definition, result), wanted);
+    } catch (error) {
+      if (!(error instanceof ResultError)) throw error;
+      const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
+      throw new FunctionFailedError(problem, error);
+    }
   }
 
-  #entity(dataclass: Dataclass, text: string): Pending<object> {
+  async #entity(dataclass: Dataclass, text: string): Promise<object> {
     const { name, exposed, key } = dataclass;
     const value = exposed ? decodeKey(key.type, text) : undefined;
     const code = this.context.host.codeOf(name);
-    return whenThere(value === undefined ? undefined : code.load(value), (entity) => {
-      if (entity === undefined) throw missingEntity(name);
-      return entity;
-    });
+    const entity = value === undefined ? undefined : await code.load(value);
+    if (entity === undefined) throw missingEntity(name);
+    return entity;
   }
 
   /**
@@ -516,7 +510,7 @@ async function membersOf(
   const dataclass = context.dataclasses.get(name);
   if (dataclass === undefined) throw missingSet(set);
   const texts = { ...readParameters({}, 'read'), filter, params, orderby };
-  const { keys } = await drive(context.sets.find(dataclass, requester, set.toUpperCase(), texts));
+  const { keys } = await context.sets.find(dataclass, requester, set.toUpperCase(), texts);
   const { filters } = context;
-  return drive(narrowed({ ...context, filters: filters.strict }, dataclass, keys, texts));
+  return narrowed({ ...context, filters: filters.strict }, dataclass, keys, texts);
 }

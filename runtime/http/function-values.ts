@@ -10,7 +10,6 @@ import {
 } from '../class/calls/result.js';
 import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { drive, type Pending, whenThere } from '../dialect/pending.js';
 import { noParameters, type Parameters } from '../query/parameters.js';
 import { readPage } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
@@ -49,11 +48,11 @@ export interface AnswerContext {
  * @throws ResultError for what cannot be sent; RequestError for wrong lists of attributes, and for
  * what the session may not read
  */
-export function functionAnswer(
+export async function functionAnswer(
   answering: AnswerContext,
   result: Result,
   parameters: Parameters,
-): Pending<FunctionAnswer> {
+): Promise<FunctionAnswer> {
   const { kind } = result;
   if (kind !== 'selection' && parameters.method !== undefined) throw noSelection();
   switch (kind) {
@@ -61,11 +60,11 @@ export function functionAnswer(
     case 'media':
       return result;
     case 'entity':
-      return whenThere(entityAnswer(answering.context, result.entity, parameters), asJson);
+      return asJson(await entityAnswer(answering.context, result.entity, parameters));
     case 'selection':
-      return whenThere(selectionAnswer(answering, result, parameters), asJson);
+      return asJson(await selectionAnswer(answering, result, parameters));
     case 'value':
-      return whenThere(valueAnswer(answering, result.value, parameters), asJson);
+      return asJson(await valueAnswer(answering, result.value, parameters));
   }
 }
 
@@ -88,17 +87,17 @@ async function selectionAnswer(
           requester: setRequesterOf(session),
         })
       : readPage(context, request, { format: 'collection', dataclass, parameters });
-  const answer = await drive(read);
+  const answer = await read;
   if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
   return answer;
 }
 
 /** Entities inside are written as a collection holds them, selections as a page. */
-function valueAnswer(
+async function valueAnswer(
   answering: AnswerContext,
   value: unknown,
   parameters: Parameters,
-): Pending<string> {
+): Promise<string> {
   const entities = new Set<object>();
   const selections = new Map<object, string>();
   const note = (each: object): unknown => {
@@ -116,9 +115,8 @@ function valueAnswer(
   };
   const plain = plainValue(value, note);
   if (entities.size === 0 && selections.size === 0) return JSON.stringify({ result: plain });
-  return whenThere(readAll(answering, entities, selections, parameters), (read) =>
-    JSON.stringify({ result: plainValue(value, (each) => read.get(each)) }),
-  );
+  const read = await readAll(answering, entities, selections, parameters);
+  return JSON.stringify({ result: plainValue(value, (each) => read.get(each)) });
 }
 
 /**
@@ -178,8 +176,13 @@ export function argumentMakers(
     applyUploads: ofUploads(media?.uploadsOf(session.id)),
     membersOf: async (dataclass: Dataclass, set: string) => {
       const requester = setRequesterOf(session);
-      const found = context.sets.find(dataclass, requester, set.toUpperCase(), noParameters);
-      return (await drive(found)).keys;
+      const { keys } = await context.sets.find(
+        dataclass,
+        requester,
+        set.toUpperCase(),
+        noParameters,
+      );
+      return keys;
     },
   };
   return {
@@ -195,7 +198,7 @@ export function argumentMakers(
 
 /** The limit of bytes of uploads applies to a request, whatever entities take them. */
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
-  if (uploads === undefined) return (_dataclass, body) => body;
+  if (uploads === undefined) return (_dataclass, body) => Promise.resolve(body);
   const applying = uploads.forEntities();
   return async (dataclass, body) => {
     try {

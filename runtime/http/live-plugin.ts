@@ -6,7 +6,6 @@ import { sql } from 'kysely';
 import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { drive } from '../dialect/pending.js';
 import { missingSet } from '../entity-set/entity-sets.js';
 import type { EntitySet } from '../entity-set/entity-set-store.js';
 import { membersRequest } from '../entity-set/keys-reader.js';
@@ -361,7 +360,7 @@ class ChangeStream {
       const dataclass = context.dataclasses.get(this.dataclass);
       const id = request.params.set.toUpperCase();
       if (dataclass === undefined) throw missingSet(id);
-      const set = await drive(context.sets.lookUp(dataclass, setRequesterOf(session), id));
+      const set = await context.sets.lookUp(dataclass, setRequesterOf(session), id);
       if (set === undefined) throw missingSet(id);
       const most = Math.min(set.timeout, setup.limits.sessionIdleTimeout) * 1000;
       this.#patience = Math.min(heartbeatMilliseconds, most / 2);

@@ -14,7 +14,6 @@ import {
 import type { ServedMedia, DataclassMedia } from './served-media.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../write/decode.js';
 import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
 import { imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
@@ -163,7 +162,7 @@ class MediaService implements DataclassMedia {
     attribute: StorageDefinition,
     key: string | number,
     body: unknown,
-    save: (entity: Body) => Pending<Answer>,
+    save: (entity: Body) => Promise<Answer>,
   ): Promise<Answer> {
     const bytes = body instanceof Uint8Array ? body : new Uint8Array();
     if (bytes.length > this.uploadSize) throw tooLarge(this.uploadSize);

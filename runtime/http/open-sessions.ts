@@ -7,10 +7,9 @@ import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../acce
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
-import { whenThere } from '../dialect/pending.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { RequestSessions, synchronizeSession } from './request-sessions.js';
+import { RequestSessions } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
 import { sessionCookie } from './settings.js';
@@ -138,8 +137,8 @@ export function guardSessions(
 
 /** If several servers have the sessions, an answer is sent only after its session is stored. */
 function synchronizeSessions(app: FastifyInstance, found: RequestSessions): void {
-  app.addHook('onSend', function drsSynchronizeSession(request, _reply, payload, done) {
-    synchronizeSession(found.known(request), payload, done);
+  app.addHook('onSend', async function drsSynchronizeSession(request) {
+    await found.known(request)?.synchronize();
   });
 }
 
@@ -187,40 +186,22 @@ function registerQuotas(
     }
   };
 
-  app.addHook('onRequest', (request, reply, done) => {
-    if (isUnlimited()) {
-      done();
-      return;
-    }
+  app.addHook('onRequest', async (request, reply) => {
+    if (isUnlimited()) return;
     sessions.admitBy(request, admit);
     // If the session has rates by now, it is admitted when that is found out.
-    if (!limitsAll && sessions.triable(request) !== undefined) {
-      done();
-      return;
-    }
-    const found = whenThere(sessions.of(request, reply), () => {
-      done();
-    });
-    if (found instanceof Promise) found.catch(done);
+    if (limitsAll || sessions.triable(request) === undefined) await sessions.of(request, reply);
   });
 
-  app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
+  app.addHook('onSend', async function drsCountBytes(request, reply, payload) {
     const counters = isUnlimited() ? [] : countersOf(request, sessions.known(request));
-    if (counters.length === 0) {
-      done(null, payload);
-      return;
-    }
+    if (counters.length === 0) return;
     const received = bytesOfRequest(request);
     const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
-    const count = async (): Promise<void> => {
-      for (const { quotas, rates } of counters) {
-        await rates.count(quotas, 'inBytes', received, clock.now());
-        await rates.count(quotas, 'outBytes', sent, clock.now());
-      }
-    };
-    count().then(() => {
-      done(null, payload);
-    }, done);
+    for (const { quotas, rates } of counters) {
+      await rates.count(quotas, 'inBytes', received, clock.now());
+      await rates.count(quotas, 'outBytes', sent, clock.now());
+    }
   });
 }
 

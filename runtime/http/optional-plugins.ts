@@ -8,7 +8,6 @@ import type { ClassContext } from '../class/objects/context.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 import type { Dataclass, WriteAggregates } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lifecycle, WriteRestrictions } from '../write/surroundings.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
@@ -164,12 +163,12 @@ export interface CodeHooks {
 /** What `restrict` of the users' dataclass classes returns to the scopes of requests. */
 export interface ServedRestrictions extends WriteRestrictions {
   /** What restricts a statement in the current scope, by which its answer can be cached. */
-  keyOf(statement: Statement): Pending<readonly SqlValue[]>;
+  keyOf(statement: Statement): Promise<readonly SqlValue[]>;
   /**
    * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
    * others; errors are reported by those statements.
    */
-  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void>;
+  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Promise<void>;
 }
 
 /** What `#runtime/audit` adds to a server that records changes. */

@@ -4,7 +4,7 @@ import type {
   FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
-  onSendHookHandler,
+  onSendAsyncHookHandler,
 } from 'fastify';
 import {
   ConflictError,
@@ -12,13 +12,11 @@ import {
   QueryTimeoutError,
   UnusableValueError,
 } from '../dialect/executor.js';
-import { whenThere } from '../dialect/pending.js';
 import { failureOf, SaveError } from '../class/objects/failure.js';
 import { PermissionError } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
-import { synchronizeSession } from './request-sessions.js';
 
 /**
  * Identifies the requester before the hooks of a route that the user adds, and runs its handler
@@ -91,19 +89,17 @@ function sessionOf(request: FastifyRequest): Session {
  * site requests, are refused when code uses the session. Until then the request is a guest's.
  */
 const findSession: onRequestHookHandler = (request, reply, done) => {
-  const failed = (error: unknown): void => {
-    (request as Failed)[failure] = error;
-    enterScope(request, reply, done);
-  };
-  try {
+  const find = async (): Promise<void> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseCrossSite(request);
-    const found = whenThere(request.server.sessions.of(request, reply), () => {
+    await request.server.sessions.of(request, reply);
+  };
+  void find()
+    .catch((error: unknown) => {
+      (request as Failed)[failure] = error;
+    })
+    .then(() => {
       enterScope(request, reply, done);
     });
-    if (found instanceof Promise) found.catch(failed);
-  } catch (error) {
-    failed(error);
-  }
 };
 
 /** The rest of the request, including hooks, runs with the requester's privileges. */
@@ -112,9 +108,9 @@ const enterScope = (request: FastifyRequest, reply: FastifyReply, done: () => vo
 };
 
 /** An answer is sent only after all servers know the changes of its session. */
-const drsSynchronizeSession: onSendHookHandler = (request, _reply, payload, done) => {
+const drsSynchronizeSession: onSendAsyncHookHandler = async (request) => {
   const { stores, sessions } = request.server;
-  synchronizeSession(stores.sessions.isShared ? sessions.known(request) : undefined, payload, done);
+  if (stores.sessions.isShared) await sessions.known(request)?.synchronize();
 };
 
 /** The property in which a request keeps its scope: its hooks and its handler share what `restrict` returned. */

@@ -10,7 +10,6 @@ import { Views } from '../permissions/views.js';
 import type { LoginStores, ServedPermissions } from './optional-plugins.js';
 import { tokenSettings } from './settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import type { RequestSessions } from './request-sessions.js';
 
@@ -82,15 +81,10 @@ const authentify = '/rest/$catalog/authentify';
  * whether the address exists or not.
  */
 export function requireLogin(app: FastifyInstance, sessions: RequestSessions): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    if (isOpen(request)) {
-      done();
-      return;
-    }
-    const checked = whenThere(sessions.of(request, reply), (session) => {
-      done(session.isGuest ? loginRequired() : undefined);
-    });
-    if (checked instanceof Promise) checked.catch(done);
+  app.addHook('onRequest', async (request, reply) => {
+    if (isOpen(request)) return;
+    const { isGuest } = await sessions.of(request, reply);
+    if (isGuest) throw loginRequired();
   });
 }
 

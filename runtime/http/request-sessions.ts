@@ -4,7 +4,6 @@ import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
 import type { SessionRecord, SessionTrial } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import { type ProtocolError, protocolError } from '../protocol/errors.js';
 import { ownText } from '../protocol/own-text.js';
 
@@ -33,7 +32,7 @@ interface Known {
   [own]?: RequestSession | undefined;
   [triable]?: SessionRecord | 'none';
   [admitting]?: Admit | undefined;
-  [admitted]?: Pending<RequestSession> | undefined;
+  [admitted]?: Promise<RequestSession> | undefined;
 }
 
 const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
@@ -61,29 +60,34 @@ export class RequestSessions {
   /**
    * The session of a request, the same one at each call; for a request without a cookie, a guest
    * without state.
-   * @returns a promise for a bearer token, and with a store in another process
    */
-  of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+  async of(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {
     const { [admitting]: admit, [admitted]: begun } = request as Known;
     if (begun !== undefined) return begun;
     const known = this.known(request);
     if (known !== undefined) return known;
-    const found = this.#find(request, reply);
-    if (admit === undefined) return found;
-    const admission = whenThere(found, async (session) => {
-      await admit(request, session);
-      (request as Known)[admitted] = undefined;
-      return session;
-    });
+    if (admit === undefined) return this.#find(request, reply);
+    const admission = this.#admitted(request, reply, admit);
     (request as Known)[admitted] = admission;
     return admission;
+  }
+
+  async #admitted(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    admit: Admit,
+  ): Promise<RequestSession> {
+    const session = await this.#find(request, reply);
+    await admit(request, session);
+    (request as Known)[admitted] = undefined;
+    return session;
   }
 
   /**
    * Finds the session of a request again, as a new request with its cookie or token would: for an
    * answer that lasts.
    */
-  renewed(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+  renewed(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {
     (request as Known)[own] = undefined;
     return this.#find(request, reply);
   }
@@ -93,19 +97,15 @@ export class RequestSessions {
     (request as Known)[admitting] = admit;
   }
 
-  #find(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+  async #find(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {
     const { cookie, authorization } = request.headers;
     const bearer = this.tokens?.of(authorization);
     if (bearer !== undefined && this.tokens !== undefined) {
-      return this.#ofToken(this.tokens, bearer).then((record) =>
-        this.#made(request, reply, record),
-      );
+      return this.#made(request, reply, await this.#ofToken(this.tokens, bearer));
     }
     const token = this.#cookieOf(cookie);
-    if (token === undefined) return this.#made(request, reply, undefined);
-    return whenThere(this.sessions.store.find(token), (record) =>
-      this.#made(request, reply, record),
-    );
+    const record = token === undefined ? undefined : await this.sessions.store.find(token);
+    return this.#made(request, reply, record);
   }
 
   /**
@@ -117,7 +117,7 @@ export class RequestSessions {
     request: FastifyRequest,
     reply: FastifyReply,
     mayTry: boolean,
-    work: (session: RequestSession, trial?: SessionTrial) => Pending<T>,
+    work: (session: RequestSession, trial?: SessionTrial) => Promise<T>,
   ): Promise<T> {
     const { trying } = this.sessions.store;
     const found = async (): Promise<T> => work(await this.of(request, reply));
@@ -253,33 +253,6 @@ export class RequestSessions {
     if (isNew) carrier.put(record.token);
     this.#carrying.set(record, isNew ? [...waiting, new WeakRef(carrier)] : waiting);
   }
-}
-
-/**
- * Stores the session of a request before its answer is sent; an error replaces the answer.
- * @param done of a hook of `onSend`
- */
-export function synchronizeSession(
-  session: RequestSession | undefined,
-  payload: unknown,
-  done: (error?: Error | null, payload?: unknown) => void,
-): void {
-  const failed = (error: unknown): void => {
-    done(error instanceof Error ? error : new Error(String(error)));
-  };
-  try {
-    const settled = session?.synchronize();
-    if (settled instanceof Promise) {
-      settled.then(() => {
-        done(null, payload);
-      }, failed);
-      return;
-    }
-  } catch (error) {
-    failed(error);
-    return;
-  }
-  done(null, payload);
 }
 
 /** The answer to one request. */

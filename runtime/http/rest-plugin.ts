@@ -14,7 +14,6 @@ import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
-import { drive } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuseFormats } from '../query/parameters.js';
@@ -202,7 +201,7 @@ function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: Reque
       throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');
     }
     const requester = setRequesterOf(await sessions.of(request, reply));
-    for (const id of ids) await drive(sets.release(undefined, requester, id.toUpperCase()));
+    for (const id of ids) await sets.release(undefined, requester, id.toUpperCase());
     return sendJson(reply, '{"ok":true}');
   });
   app.get('/rest/$entityset/$release', () => {

@@ -1,7 +1,6 @@
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../write/decode.js';
 import type { UploadsOfEntities } from '../write/surroundings.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -46,13 +45,13 @@ export interface DataclassMedia {
     attribute: StorageDefinition,
     key: string | number,
     body: unknown,
-    save: (entity: Body) => Pending<Answer>,
+    save: (entity: Body) => Promise<Answer>,
   ): Promise<Answer>;
 }
 
 export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
-  bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
+  bytesOf(id: unknown, type: StorageDefinition['type']): Promise<Uint8Array | UnusableUpload>;
   forEntities(): UploadsOfEntities;
 }
 

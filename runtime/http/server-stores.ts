@@ -5,7 +5,6 @@ import { network, type Rates, RateWindows } from '../access/quotas.js';
 import type { SessionStore } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
 import type { EntitySetStore } from '../entity-set/entity-set-store.js';
@@ -37,7 +36,7 @@ export interface SharedState {
   readonly database: StateDatabase;
   readonly singletons: DatabaseSingletons;
   /** Makes sure that tables can refer to a session. */
-  readonly stored: (session: string) => Pending<void>;
+  readonly stored: (session: string) => Promise<void>;
   /** Does work every few seconds; one that fails is done again the next time. */
   readonly everyTick: (work: () => Promise<void>) => void;
 }
@@ -111,8 +110,7 @@ export function memoryStores(
   });
   const close = (): Promise<void> => {
     sets.close();
-    sessions.close();
-    return Promise.resolve();
+    return sessions.close();
   };
   return {
     clock,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import type { RequestScopes } from '../access/request-scope.js';
-import { settledWithin } from '../dialect/pending.js';
+import { settledWithin } from '../dialect/settled-within.js';
 import { shortened } from '../protocol/names.js';
 import type { JobDefinition, JobRegistry, JobRun } from './job-code.js';
 import { readParams } from './job-params.js';

@@ -2,7 +2,6 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { From, column, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
-import { awaited, drive, type Steps } from '../dialect/pending.js';
 import type { Key, KeyList } from '../entity-set/key-list.js';
 import { refuse } from '../protocol/errors.js';
 import type { AnswerOptions } from '../query/context.js';
@@ -73,12 +72,12 @@ export class LiveLists {
   ): Promise<SharedList> {
     const { members } = followed;
     if (members !== undefined && members.length > this.mostMembers) throw this.#tooLarge();
-    const read = await drive(this.#prepared(context, followed.request));
+    const read = await this.#prepared(context, followed.request);
     const list = this.#shared(read.name);
     if (list.seen === version) return list;
     await list.reading(async () => {
       const address = { address: read.name, known: list.tag };
-      const answer = await drive(context.tags.read(address, read));
+      const answer = await context.tags.read(address, read);
       const { tag = '', json } = answer instanceof TaggedAnswer ? answer : { json: answer };
       if (json !== undefined) {
         const rows = rowsIn(json, followed);
@@ -113,10 +112,10 @@ export class LiveLists {
     return list;
   }
 
-  *#prepared(context: LiveContext, given: SelectionRequest): Steps<PreparedList> {
+  async #prepared(context: LiveContext, given: SelectionRequest): Promise<PreparedList> {
     const { database, options, statements, restrictions } = context;
     const shape = shapeName(['live', given.orderBy]);
-    const request = yield* awaited(resolved(context, given, shape));
+    const request = await resolved(context, given, shape);
     const { statement, values, name } = boundStatement(
       statements,
       request,
@@ -128,7 +127,7 @@ export class LiveLists {
     const restricted =
       restrictions === undefined || statement.restricted === undefined
         ? []
-        : yield* awaited(restrictions.keyOf(statement));
+        : await restrictions.keyOf(statement);
     const parts = [request.baseValue, ...values.slice(firstFilterSlot), '', ...restricted];
     const text = [statements.visible, name, nameOfValues(parts)].join('\n');
     return {
@@ -136,7 +135,7 @@ export class LiveLists {
       statement,
       values,
       isOfCode: false,
-      row: () => awaited(answerRow(database, statement, values)),
+      row: () => answerRow(database, statement, values),
     };
   }
 

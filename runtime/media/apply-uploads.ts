@@ -1,5 +1,4 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/values.js';
@@ -53,21 +52,20 @@ export class UploadApplier {
   }
 
   /** Reads what bodies name, which takes time if it is in the database. */
-  load(dataclass: Dataclass, bodies: readonly UploadBody[]): Pending<void> {
+  async load(dataclass: Dataclass, bodies: readonly UploadBody[]): Promise<void> {
     const attributes = this.#attributesOf(dataclass);
-    if (attributes.length === 0) return undefined;
     const ids = bodies.flatMap((body) =>
       attributes.flatMap(({ name }) => {
         const id = idIn(body, name);
         return typeof id === 'string' ? [id] : [];
       }),
     );
-    return ids.length === 0 ? undefined : this.uploads.load(ids);
+    if (ids.length > 0) await this.uploads.load(ids);
   }
 
   /** Stores how much of the uploads was used; call it when the entities are stored. */
-  settle(): Pending<void> {
-    return this.#all.length === 0 ? undefined : this.uploads.settle();
+  async settle(): Promise<void> {
+    if (this.#all.length > 0) await this.uploads.settle();
   }
 
   release(): void {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { ConstraintError } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { protocolError, refuseBusy, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
@@ -38,7 +37,7 @@ export class DatabaseUploadStore implements UploadStore {
   constructor(
     private readonly limits: UploadLimits,
     private readonly state: StateDatabase,
-    private readonly stored: (session: string) => Pending<void>,
+    private readonly stored: (session: string) => Promise<void>,
   ) {
     this.#sql = uploadSql(state);
   }

@@ -4,8 +4,7 @@ import { comparableKey } from '../dataclass/comparable.js';
 import { Aliases } from '../dataclass/aliases.js';
 import { column, From } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
-import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
@@ -37,9 +36,9 @@ export class MediaReader {
     attribute: StorageDefinition,
     key: string | number,
   ): Promise<MediaVersion | undefined> {
-    const found = await this.#value(this.#planned(attribute).version, [
-      comparableKey(this.dataclass, this.database.dialect, key),
-    ]);
+    const { dialect, executor } = this.database;
+    const values = [comparableKey(this.dataclass, dialect, key)];
+    const found = await executor.value(this.#planned(attribute).version, values);
     if (found === undefined) return undefined;
     const [stamp = '', timestamp = '', length = ''] = String(found).split(' ');
     // A key may be used again after a deletion, and stamps begin again.
@@ -53,14 +52,11 @@ export class MediaReader {
     key: string | number,
     stamp: number,
   ): Promise<Uint8Array | undefined> {
-    const values = [comparableKey(this.dataclass, this.database.dialect, key), stamp];
-    const found = await this.#value(this.#planned(attribute).bytes, values);
+    const { dialect, executor } = this.database;
+    const values = [comparableKey(this.dataclass, dialect, key), stamp];
+    const found = await executor.value(this.#planned(attribute).bytes, values);
     if (found === undefined) return undefined;
     return found instanceof Uint8Array ? found : Buffer.from(String(found));
-  }
-
-  #value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    return this.database.executor.value(statement, values);
   }
 
   #planned(attribute: StorageDefinition): MediaPlans {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
-import type { Pending } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -34,11 +33,11 @@ export interface Upload {
 /** The uploads of a session, for one request. */
 export interface Uploads {
   /** Reads uploads that are elsewhere; call it before a transaction begins. */
-  load(ids: readonly string[]): Pending<void>;
+  load(ids: readonly string[]): Promise<void>;
   /** Finds a loaded upload by its ID. */
   find(id: string): Upload | undefined;
   /** Stores how much of the uploads entities have used. */
-  settle(): Pending<void>;
+  settle(): Promise<void>;
   /** Call it when the bytes that were loaded are no longer needed. */
   release(): void;
 }
@@ -169,9 +168,9 @@ export class FileUploadStore implements UploadStore {
 
   of(session: string | undefined): Uploads {
     return {
-      load: () => undefined,
+      load: () => Promise.resolve(),
       find: (id) => (session === undefined ? undefined : this.#find(id, session)),
-      settle: () => undefined,
+      settle: () => Promise.resolve(),
       release: () => undefined,
     };
   }

@@ -8,7 +8,6 @@ import {
 } from '../access/login-module.js';
 import { network } from '../access/quotas.js';
 import { foldName, type Grant } from '../access/session.js';
-import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { ownText } from '../protocol/own-text.js';
 
@@ -208,32 +207,32 @@ export interface LoginFailures {
    * avoid the wait.
    * @returns 0, or the seconds to wait, and then nothing is counted
    */
-  begin(attempt: Attempt): Pending<number>;
+  begin(attempt: Attempt): Promise<number>;
   /** Uncounts an attempt that did not fail: an error of the server. */
-  takeBack(attempt: Attempt): Pending<void>;
+  takeBack(attempt: Attempt): Promise<void>;
   /**
    * Forgets all failures of a user who has logged in. A login to one's own account must not clear those of
    * an address that tries other accounts.
    */
-  succeeded(attempt: Attempt): Pending<void>;
+  succeeded(attempt: Attempt): Promise<void>;
 }
 
 export function memoryLoginFailures(clock: Clock): LoginFailures {
   const users = new FailureCounts(clock, slowdowns.user, mostRemembered);
   const addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);
   return {
-    begin: ({ user, address }) => {
+    begin: async ({ user, address }) => {
       const wait = Math.max(users.wait(user), addresses.wait(address));
       if (wait > 0) return wait;
       users.begin(user);
       addresses.begin(address);
       return 0;
     },
-    takeBack: ({ user, address }) => {
+    takeBack: async ({ user, address }) => {
       users.takeBack(user);
       addresses.takeBack(address);
     },
-    succeeded: ({ user, address }) => {
+    succeeded: async ({ user, address }) => {
       users.clear(user);
       addresses.takeBack(address);
     },

@@ -1,7 +1,6 @@
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { refuse } from '../protocol/errors.js';
 import { answerFormat, type Parameters } from './parameters.js';
@@ -63,22 +62,22 @@ export interface AggregateRequest {
  * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
  * with 1806 for parameters that exclude each other
  */
-export function* readAggregate(
+export async function readAggregate(
   context: ReadingContext,
   request: AggregateRequest,
-): Steps<JsonAnswer | undefined> {
-  const answer = drive(jsonOf(yield* preparedAggregate(context, request)));
+): Promise<JsonAnswer | undefined> {
+  const answer = await jsonOf(await preparedAggregate(context, request));
   const { selection, parameters } = request;
-  return yield* awaited(explainedAnswer(context, unordered(selection), parameters, answer));
+  return explainedAnswer(context, unordered(selection), parameters, answer);
 }
 
 /** Answers as {@link readAggregate} does, unless the client has the answer. */
-export function* readTaggedAggregate(
+export async function readTaggedAggregate(
   context: ReadingContext,
   request: AggregateRequest,
   tagged: TaggedRead,
-): Steps<TaggedAnswer | JsonAnswer | undefined> {
-  return yield* context.tags.read(tagged, yield* preparedAggregate(context, request));
+): Promise<TaggedAnswer | JsonAnswer | undefined> {
+  return context.tags.read(tagged, await preparedAggregate(context, request));
 }
 
 /** `/<dataClass>(<key>)/<relation>.<path>` */
@@ -94,18 +93,18 @@ export function relatedAggregate(
   return { selection, path: rest, parameters, name: path };
 }
 
-function* preparedAggregate(
+async function preparedAggregate(
   context: ReadingContext,
   { selection, path, parameters, name }: AggregateRequest,
-): Steps<PreparedAnswer> {
+): Promise<PreparedAnswer> {
   checkCompanions(parameters);
   const text = (path ?? '').trim();
   const { groupby, compute } = parameters;
   if (groupby !== undefined && text !== '') throw pathBesideGroups(selection.dataclass);
   const unresolved = groupby === undefined ? selection : unordered(selection);
-  const request = yield* awaited(resolved(context, unresolved));
+  const request = await resolved(context, unresolved);
   const { database } = context;
-  const read = (statement: Statement, given: readonly SqlValue[]): Pending<AnswerRow> =>
+  const read = (statement: Statement, given: readonly SqlValue[]): Promise<AnswerRow> =>
     answerRow(database, statement, given);
   const bound =
     groupby === undefined
@@ -116,7 +115,7 @@ function* preparedAggregate(
   return {
     ...bound,
     isOfCode: request !== unresolved,
-    row: () => awaited(readComputed(read, bound)),
+    row: () => readComputed(read, bound),
   };
 }
 

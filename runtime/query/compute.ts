@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import { UnusableValueError } from '../dialect/executor.js';
-import { caught, type Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import type { BoundSelection } from './selection-request.js';
@@ -49,18 +48,17 @@ export function computeStatement(
 }
 
 /** Runs the statement of {@link computeStatement}. */
-export function readComputed<T>(
-  read: (statement: Statement, values: readonly SqlValue[]) => Pending<T>,
+export async function readComputed<T>(
+  read: (statement: Statement, values: readonly SqlValue[]) => Promise<T>,
   { statement, ifTooLarge, values }: BoundSelection,
-): Pending<T> {
+): Promise<T> {
   if (ifTooLarge === undefined) return read(statement, values);
-  return caught(
-    () => read(statement, values),
-    (error) => {
-      if (!(error instanceof UnusableValueError)) throw error;
-      return read(ifTooLarge, values);
-    },
-  );
+  try {
+    return await read(statement, values);
+  } catch (error) {
+    if (!(error instanceof UnusableValueError)) throw error;
+    return read(ifTooLarge, values);
+  }
 }
 
 function statementWith(

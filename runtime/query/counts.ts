@@ -4,7 +4,6 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, subquery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import { awaited, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
@@ -76,34 +75,41 @@ export class Counts {
   ) {}
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
-  *count(request: SelectionRequest): Steps<number | undefined> {
+  async count(request: SelectionRequest): Promise<number | undefined> {
     const counted = this.#bound(request);
-    if (this.database.dialect.tablesVersion === undefined) return yield* this.#number(counted);
-    const [number] = yield* this.#row(counted, { ...counted, numberAt: 0 });
+    if (this.database.dialect.tablesVersion === undefined) {
+      const name = await this.#nameOf(counted);
+      return this.#known(name) ?? this.#number(counted, name);
+    }
+    const [number] = await this.#row(counted, { ...counted, numberAt: 0 });
     return numberOf(number);
   }
 
   /**
    * Reads a page whose statement says how many entities the selection has.
-   * @param version of `Executor.dataVersion`, if it was read already
    * @returns the row of the page; an empty one if the entity whose relation is read does not exist
    */
-  *readPage(
+  async readPage(
     request: SelectionRequest,
     { statement, values }: Omit<CountingStatement, 'numberAt'>,
-    version?: number,
-  ): Steps<AnswerRow> {
+  ): Promise<AnswerRow> {
     const { dialect } = this.database;
     const counted = this.#bound(request);
     if (dialect.tablesVersion !== undefined) {
-      const row = yield* this.#row(counted, { statement, values, numberAt: 1 });
+      const row = await this.#row(counted, { statement, values, numberAt: 1 });
       const isMissing = row[0] !== null && numberOf(row[1]) === undefined;
       return isMissing ? [] : row;
     }
-    const count = yield* this.#number(counted, version);
-    if (count === undefined) return [];
+    const name = await this.#nameOf(counted);
+    let count = this.#known(name);
+    if (count === undefined) {
+      count = await this.#number(counted, name);
+      if (count === undefined) return [];
+      // Others may have changed the data while it was counted.
+      count = this.#known(name) ?? (await this.#number(counted, name)) ?? 0;
+    }
     values[countSlot.index] = count;
-    return yield* awaited(answerRow(this.database, statement, values));
+    return answerRow(this.database, statement, values);
   }
 
   #bound(request: SelectionRequest): CountedSelection {
@@ -119,16 +125,19 @@ export class Counts {
     return { statement, values, name: this.statements.visible + name + own };
   }
 
-  /** @param given the version of the data, if it was read already */
-  *#number(counted: CountedSelection, given?: number): Steps<number | undefined> {
-    const { statement, values } = counted;
+  #known(name: string): number | undefined {
+    const known = this.numbers.get(name);
+    return known?.version === this.database.executor.dataVersion() ? known?.number : undefined;
+  }
+
+  async #number(
+    { statement, values }: CountedSelection,
+    name: string,
+  ): Promise<number | undefined> {
     const { executor } = this.database;
     // Read before the database counts, so that a number is never remembered for data that came later.
-    const version = given ?? executor.dataVersion() ?? null;
-    const name = yield* this.#nameOf(counted);
-    const known = this.numbers.get(name);
-    if (known?.version === version) return known.number;
-    const number = numberOf(yield* awaited(executor.value(statement, values)));
+    const version = executor.dataVersion() ?? null;
+    const number = numberOf(await executor.value(statement, values));
     if (number !== undefined) this.numbers.set(name, { number, version });
     return number;
   }
@@ -137,18 +146,18 @@ export class Counts {
    * Reads the only row of a statement that counts the selection.
    * @param numberAt the column of the number, which is before that of the version
    */
-  *#row(
+  async #row(
     counted: CountedSelection,
     { statement, values, numberAt }: CountingStatement,
-  ): Steps<readonly SqlValue[]> {
+  ): Promise<readonly SqlValue[]> {
     const { executor } = this.database;
     // Inside a transaction, the version does not change with each statement that changes data.
     const isShared = executor.dataVersion() === undefined;
-    const name = yield* this.#nameOf(counted);
+    const name = await this.#nameOf(counted);
     const known = isShared ? this.numbers.get(name) : undefined;
     values[countSlot.index] = known?.number ?? 0;
     values[versionSlot.index] = known?.version ?? null;
-    const [row = []] = yield* awaited(executor.rows(statement, values));
+    const [row = []] = await executor.rows(statement, values);
     const number = numberOf(row[numberAt]);
     const version = row[numberAt + 1] ?? null;
     if (isShared && number !== undefined && version !== known?.version) {
@@ -157,9 +166,9 @@ export class Counts {
     return row;
   }
 
-  *#nameOf({ statement, name }: CountedSelection): Steps<string> {
+  async #nameOf({ statement, name }: CountedSelection): Promise<string> {
     if (this.restrictions === undefined || statement.restricted === undefined) return name;
-    return name + nameOfValues(yield* awaited(this.restrictions.keyOf(statement)));
+    return name + nameOfValues(await this.restrictions.keyOf(statement));
   }
 }
 

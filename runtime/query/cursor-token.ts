@@ -1,7 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue } from '../dialect/statement.js';
 import { refuse } from '../protocol/errors.js';
 
@@ -13,18 +12,16 @@ const secretName = 'cursorSecret';
  * after they have started again; the first server that needs it makes it.
  */
 export class CursorSecret {
-  #secret: Pending<string> | undefined;
+  #secret: Promise<string> | undefined;
 
   constructor(private readonly database: Pick<Database, 'dialect' | 'executor'>) {}
 
   /** @throws DatabaseUnavailableError if there is none yet, and the database cannot be written */
-  get(): Pending<string> {
-    this.#secret ??= this.#find()
-      .then((secret) => (this.#secret = secret))
-      .catch((error: unknown) => {
-        this.#secret = undefined;
-        throw error;
-      });
+  get(): Promise<string> {
+    this.#secret ??= this.#find().catch((error: unknown) => {
+      this.#secret = undefined;
+      throw error;
+    });
     return this.#secret;
   }
 

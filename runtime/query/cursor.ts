@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { awaited, type Steps } from '../dialect/pending.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -22,22 +21,22 @@ import { orderOf, resolved, type SelectionRequest, shapeName } from './selection
  * @throws RequestError 400 with 1806 for a token of something else, and parameters that exclude each other; 1810 for an order
  * whose values a token cannot hold
  */
-export function* readCursor(
+export async function readCursor(
   context: ReadingContext,
   unresolved: SelectionRequest,
   page: PageRequest,
-): Steps<JsonAnswer | undefined> {
+): Promise<JsonAnswer | undefined> {
   checkCursor(context, page);
   const { after } = page.parameters;
-  const request = yield* awaited(resolved(context, unresolved));
-  const secret = yield* awaited(context.cursors.get());
+  const request = await resolved(context, unresolved);
+  const secret = await context.cursors.get();
   const about = subjectOf(context, unresolved, orderOf(request));
   const position = after === undefined ? undefined : positionOf(secret, about, after);
   const shown = { ...page, format: after === undefined ? 'cursor' : 'cursorAfter' } as const;
   const { inputs } = request.inputs;
   const values = (position ?? []).map((value) => ({ value }));
   const behind = { ...request, inputs: { ...request.inputs, inputs: [...inputs, ...values] } };
-  const answer = yield* readCursorPage(context, behind, shown, pageBehind(position, inputs.length));
+  const answer = await readCursorPage(context, behind, shown, pageBehind(position, inputs.length));
   if (answer === undefined) return undefined;
   const { json, end } = answer;
   const next = end === undefined ? null : tokenOf(secret, about, end);

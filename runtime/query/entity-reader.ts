@@ -5,7 +5,7 @@ import {
   unrestricted,
   type Source,
 } from '../dataclass/dataclasses.js';
-import type { PendingAnswer } from '../dialect/executor.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale } from '../protocol/decimal.js';
@@ -61,7 +61,7 @@ export class EntityReader {
     value: string | number,
     parameters: Parameters,
     attributes: string | undefined,
-  ): PendingAnswer {
+  ): Promise<JsonAnswer | undefined> {
     const { statement, values } = this.#statement(key, parameters, attributes);
     values[0] =
       key.type === 'string' ? this.context.database.dialect.foldText(String(value)) : value;
@@ -69,11 +69,11 @@ export class EntityReader {
   }
 
   /** @returns `undefined` if no entity has the value; the first in key order if several have it */
-  readByValue(
+  async readByValue(
     { name, text }: Lookup,
     parameters: Parameters,
     attributes: string | undefined,
-  ): PendingAnswer {
+  ): Promise<JsonAnswer | undefined> {
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {

@@ -3,8 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, selecting } from '../dataclass/source.js';
 import { type SelectBuilder, subquery } from '../dialect/compile.js';
 import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { awaited, type Steps } from '../dialect/pending.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -114,33 +113,33 @@ interface PageBounds {
  * @returns no answer if the entity whose relation is read does not exist
  * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
  */
-export function* readPage(
+export async function readPage(
   context: ReadingContext,
   request: SelectionRequest,
   page: PageRequest,
-): Steps<JsonAnswer | undefined> {
-  return yield* jsonOf(yield* preparedPage(context, request, page));
+): Promise<JsonAnswer | undefined> {
+  return jsonOf(await preparedPage(context, request, page));
 }
 
 /** Reads a page as {@link readPage} does, unless the client has it. */
-export function* readTaggedPage(
+export async function readTaggedPage(
   context: ReadingContext,
   request: SelectionRequest,
   page: PageRequest,
   tagged: TaggedRead,
-): Steps<TaggedAnswer | JsonAnswer | undefined> {
-  return yield* context.tags.read(tagged, yield* preparedPage(context, request, page));
+): Promise<TaggedAnswer | JsonAnswer | undefined> {
+  return context.tags.read(tagged, await preparedPage(context, request, page));
 }
 
-function* preparedPage(
+async function preparedPage(
   context: ReadingContext,
   unresolved: SelectionRequest,
   given: PageRequest,
-): Steps<PreparedAnswer> {
+): Promise<PreparedAnswer> {
   const page = expandedPage(context, given);
   const bounds = boundsOf(context, page.parameters);
   const shape = shapeOf(page, bounds.name);
-  const request = yield* awaited(resolved(context, unresolved, ordered(shape, unresolved)));
+  const request = await resolved(context, unresolved, ordered(shape, unresolved));
   const bound = boundPage(context, request, page, bounds);
   return { ...bound, isOfCode: request !== unresolved };
 }
@@ -157,15 +156,15 @@ interface CursorAnswer {
  * @param request a resolved one, with the values of the beginning
  * @returns none if the entity whose relation is read does not exist
  */
-export function* readCursorPage(
+export async function readCursorPage(
   context: ReadingContext,
   request: SelectionRequest,
   given: PageRequest,
   cursor: CursorPage,
-): Steps<CursorAnswer | undefined> {
+): Promise<CursorAnswer | undefined> {
   const page = expandedPage(context, given);
   const bounds = boundsOf(context, page.parameters);
-  const [json, ...columns] = yield* boundPage(context, request, page, bounds, cursor).row();
+  const [json, ...columns] = await boundPage(context, request, page, bounds, cursor).row();
   if (json === undefined || json === null) return undefined;
   // See `countingOf` and `endOfPage`.
   const isCounted = !isUncounted(page) && context.database.dialect.tablesVersion !== undefined;
@@ -192,15 +191,15 @@ function boundPage(
     },
   );
   refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
-  const row = (version?: number): Steps<AnswerRow> =>
+  const row = (): Promise<AnswerRow> =>
     isUncounted(page)
-      ? awaited(answerRow(context.database, statement, values))
-      : context.counts.readPage(request, { statement, values }, version);
+      ? answerRow(context.database, statement, values)
+      : context.counts.readPage(request, { statement, values });
   return { statement, values, row };
 }
 
 /** Reads a prepared page; gets the address of the set that the request made. */
-type ReadPreparedPage = (setUri?: string) => PendingAnswer;
+type ReadPreparedPage = (setUri?: string) => Promise<JsonAnswer | undefined>;
 
 /** The keys of the members of an entity set. */
 interface PagedKeys {
@@ -246,14 +245,15 @@ export function preparePageOfKeys(
  * do, so what explains a request is loaded when one does.
  * @param answer a collection; if there is none, none is returned
  */
-export function explainedAnswer(
+export async function explainedAnswer(
   context: ReadingContext,
   request: SelectionRequest,
   wanted: PlanParameters,
-  answer: PendingAnswer,
-): PendingAnswer {
-  if (!wanted.queryplan && !wanted.querypath) return answer;
-  return withExplanation(context, request, wanted, answer);
+  answer: JsonAnswer | undefined,
+): Promise<JsonAnswer | undefined> {
+  if (answer === undefined || (!wanted.queryplan && !wanted.querypath)) return answer;
+  const { explanation } = await import('./explanation.js');
+  return withMember(answer, await explanation(context, request, wanted));
 }
 
 /** Adds a member to the end of a collection, so that the answer is not parsed. */
@@ -262,18 +262,6 @@ export function withMember(collection: JsonAnswer, member: string): JsonAnswer {
   return typeof collection === 'string'
     ? `${collection.slice(0, -1)}${more}`
     : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
-}
-
-async function withExplanation(
-  context: ReadingContext,
-  request: SelectionRequest,
-  wanted: PlanParameters,
-  answer: PendingAnswer,
-): Promise<JsonAnswer | undefined> {
-  const collection = await answer;
-  if (collection === undefined) return undefined;
-  const { explanation } = await import('./explanation.js');
-  return withMember(collection, await explanation(context, request, wanted));
 }
 
 /** @throws RequestError 400 with 1806, and as {@link expansionsOf} does */

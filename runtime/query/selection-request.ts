@@ -2,7 +2,6 @@ import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterParser, PreparedFilter } from '../filter/prepared-filter.js';
@@ -104,7 +103,7 @@ export interface ComputedRequests {
    * @returns the request itself if it names no such attribute
    * @throws RequestError 400 for an attribute without the needed accessor
    */
-  resolve<R extends SelectionRequest>(request: R): Pending<R>;
+  resolve<R extends SelectionRequest>(request: R): Promise<R>;
 }
 
 /**
@@ -112,7 +111,7 @@ export interface ComputedRequests {
  * @param shape the name for {@link boundStatement}. A request whose statement is known names no attribute that class
  * code computes: what such a request becomes has another name.
  */
-export function resolved<R extends SelectionRequest>(
+export async function resolved<R extends SelectionRequest>(
   {
     computed,
     statements,
@@ -122,7 +121,7 @@ export function resolved<R extends SelectionRequest>(
   },
   request: R,
   shape?: string,
-): Pending<R> {
+): Promise<R> {
   if (computed === undefined) return request;
   if (shape !== undefined && statements.get(shape + request.name) !== undefined) return request;
   return computed.resolve(request);

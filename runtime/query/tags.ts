@@ -1,7 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Database } from '../dialect/database.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { awaited, type Pending, type Steps, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { tagSlot } from './selection.js';
 
@@ -31,29 +30,31 @@ export interface PreparedAnswer {
   readonly values: SqlValue[];
   /** Whether class code decided what is read: it may decide otherwise the next time. */
   readonly isOfCode: boolean;
-  /** @param version of `Executor.dataVersion`, if it was read already */
-  readonly row: (version?: number) => Steps<AnswerRow>;
+  readonly row: () => Promise<AnswerRow>;
 }
 
-export function* jsonOf({ row }: PreparedAnswer, version?: number): Steps<JsonAnswer | undefined> {
-  const [json] = yield* row(version);
+export async function jsonOf({ row }: PreparedAnswer): Promise<JsonAnswer | undefined> {
+  const [json] = await row();
   return (json ?? undefined) as JsonAnswer | undefined;
 }
 
 /** The row of a statement. */
-export function answerRow(
+export async function answerRow(
   { dialect, executor }: Database,
   statement: Statement,
   values: readonly SqlValue[],
-): Pending<AnswerRow> {
-  return dialect.tagged === undefined && statement.hasPosition !== true
-    ? whenThere(executor.read(statement, values), (json) => (json === undefined ? [] : [json]))
-    : whenThere(executor.rows(statement, values), ([row = []]) => row);
+): Promise<AnswerRow> {
+  if (dialect.tagged === undefined && statement.hasPosition !== true) {
+    const json = await executor.read(statement, values);
+    return json === undefined ? [] : [json];
+  }
+  const [row = []] = await executor.rows(statement, values);
+  return row;
 }
 
 /** Tells what restricts a statement in the current scope. */
 export interface RestrictionKeys {
-  keyOf(statement: Statement): Pending<readonly SqlValue[]>;
+  keyOf(statement: Statement): Promise<readonly SqlValue[]>;
 }
 
 /**
@@ -76,19 +77,19 @@ export class Tags {
   /**
    * @returns an answer without a tag if class code has a part in it; `undefined` if there is no answer
    */
-  *read(
+  async read(
     { address, known }: TaggedRead,
     answer: PreparedAnswer,
-  ): Steps<TaggedAnswer | JsonAnswer | undefined> {
+  ): Promise<TaggedAnswer | JsonAnswer | undefined> {
     const { statement, values, isOfCode } = answer;
-    if (isOfCode || statement.isTagged !== true) return yield* jsonOf(answer);
+    if (isOfCode || statement.isTagged !== true) return jsonOf(answer);
     const { dialect, executor } = this.database;
-    const restricted = yield* this.#restricted(statement);
+    const restricted = await this.#restricted(statement);
     const scope = `${this.#own}.${digest(`${address}\n${restricted}`)}.`;
     if (dialect.tagged !== undefined) {
       const given = versionIn(known, scope) ?? null;
       values[tagSlot.index] = given;
-      const row = yield* answer.row();
+      const row = await answer.row();
       const [json = null, version = null] = [row[0] as JsonAnswer | null | undefined, row.at(-1)];
       const isKnown = version !== null && version === given;
       if (json === null && !isKnown) return undefined;
@@ -98,14 +99,14 @@ export class Tags {
     const version = executor.dataVersion();
     const tag = tagOf(scope, version ?? null);
     if (versionIn(known, scope) === String(version)) return new TaggedAnswer(tag, undefined);
-    const json = yield* jsonOf(answer, version);
+    const json = await jsonOf(answer);
     return json && new TaggedAnswer(tag, json);
   }
 
-  *#restricted(statement: Statement): Steps<string> {
+  async #restricted(statement: Statement): Promise<string> {
     const { restrictions } = this;
     if (restrictions === undefined || statement.restricted === undefined) return '';
-    return nameOfValues(yield* awaited(restrictions.keyOf(statement)));
+    return nameOfValues(await restrictions.keyOf(statement));
   }
 }
 

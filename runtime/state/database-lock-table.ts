@@ -9,7 +9,6 @@ import {
   TooManyLocksError,
 } from '../access/locks.js';
 import { ConstraintError, type Rows, type Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
@@ -59,7 +58,7 @@ export class DatabaseLockTable implements LockTable {
     private readonly state: StateDatabase,
     private readonly most: number,
     private readonly fold: Fold,
-    private readonly stored: (session: string) => Pending<void>,
+    private readonly stored: (session: string) => Promise<void>,
   ) {
     const { now } = state;
     const ofHolder = '(select count(*) from drs_state.lock where session = $1)';
@@ -173,7 +172,7 @@ export class DatabaseLockTable implements LockTable {
     }
   }
 
-  #read(statement: StateStatement, transaction: Transaction | undefined): Pending<Rows> {
+  #read(statement: StateStatement, transaction: Transaction | undefined): Promise<Rows> {
     return transaction === undefined
       ? this.state.run(statement)
       : this.state.readWithin(transaction, statement);

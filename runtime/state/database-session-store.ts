@@ -15,7 +15,6 @@ import {
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type Rows, UnconfirmedError, UnknownOutcomeError } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type {
   AssumedCondition,
   Assumption,
@@ -78,19 +77,18 @@ export class DatabaseSessionStore implements SessionStore {
     this.trying = this.#tryingWith(assuming, currentSession(schema, state.now));
   }
 
-  find(token: string): Pending<SessionRecord | undefined> {
+  async find(token: string): Promise<SessionRecord | undefined> {
     const hash = hashOf(token);
     const known = this.#known.get(hash);
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
     }
-    return whenThere(this.state.run([this.#sql.look, hash]), ([row]) => {
-      if (row === undefined) return undefined;
-      const [id, version, ...times] = row as readonly [string, number, ...Times];
-      return id === known.id && version === known.version && !known.hasEnded
-        ? this.#used(known, times)
-        : this.#read(token, hash);
-    });
+    const [row] = await this.state.run([this.#sql.look, hash]);
+    if (row === undefined) return undefined;
+    const [id, version, ...times] = row as readonly [string, number, ...Times];
+    return id === known.id && version === known.version && !known.hasEnded
+      ? this.#used(known, times)
+      : this.#read(token, hash);
   }
 
   /** @param current that a session is as it was with a version */
@@ -117,27 +115,26 @@ export class DatabaseSessionStore implements SessionStore {
   }
 
   /** The command that changes a user deletes the sessions in the database. */
-  endSessionsOfUsers(): void {
+  async endSessionsOfUsers(): Promise<void> {
     return;
   }
 
-  #read(token: string, hash: string): Pending<SessionRecord | undefined> {
-    return whenThere(this.state.run([this.#sql.find, hash]), (rows) => {
-      const [row] = rows as readonly SessionRow[];
-      if (row === undefined) return undefined;
-      const known = this.#known.get(hash);
-      const isKnown = known?.id === row[0] && known.hash === hash && !known.hasEnded;
-      const session = isKnown ? known : this.#made(row, token, hash);
-      if (row[1] < session.version) {
-        // A change of this process was stored after the row was read, or the database has lost it:
-        // what is read now is true.
-        session.version = 0;
-        return this.#read(token, hash);
-      }
-      this.#fill(session, rows as readonly SessionRow[]);
-      this.#known.set(hash, session);
-      return this.#used(session, [row[2], row[3], row[4]]);
-    });
+  async #read(token: string, hash: string): Promise<SessionRecord | undefined> {
+    const rows = (await this.state.run([this.#sql.find, hash])) as readonly SessionRow[];
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const known = this.#known.get(hash);
+    const isKnown = known?.id === row[0] && known.hash === hash && !known.hasEnded;
+    const session = isKnown ? known : this.#made(row, token, hash);
+    if (row[1] < session.version) {
+      // A change of this process was stored after the row was read, or the database has lost it:
+      // what is read now is true.
+      session.version = 0;
+      return this.#read(token, hash);
+    }
+    this.#fill(session, rows);
+    this.#known.set(hash, session);
+    return this.#used(session, [row[2], row[3], row[4]]);
   }
 
   #made(row: SessionRow, token: string, hash: string): DatabaseSession {
@@ -184,19 +181,16 @@ export class DatabaseSessionStore implements SessionStore {
   }
 
   /** Not every use is written: instead, the session lives longer by the time between two writes. */
-  #used(session: DatabaseSession, [refreshed, expires, now]: Times): Pending<SessionRecord> {
+  async #used(session: DatabaseSession, [refreshed, expires, now]: Times): Promise<SessionRecord> {
     session.expires = expires;
     const grain = grainOf(session.idleTimeout);
     const left = grain - (now - refreshed);
     session.usedUntil = performance.now() + (left > 0 ? left : grain);
     if (left > 0) return session;
-    return whenThere(
-      this.state.run([this.#sql.use, session.id], [this.#sql.times, session.id]),
-      ([row]) => {
-        if (row !== undefined) session.expires = Number(row[0]);
-        return session;
-      },
-    );
+    const { use, times } = this.#sql;
+    const [row] = await this.state.run([use, session.id], [times, session.id]);
+    if (row !== undefined) session.expires = Number(row[0]);
+    return session;
   }
 
   begin(given: NewSession, room?: SessionRoom): DatabaseSession {
@@ -273,26 +267,18 @@ export class DatabaseSessionStore implements SessionStore {
    * What a session has changed is stored by one flush at a time: the next one waits for it, and
    * gets its error, because what it wanted to store may have been part of it.
    */
-  flush(record: SessionRecord, hasStorage: boolean): Pending<void> {
+  async flush(record: SessionRecord, hasStorage: boolean): Promise<void> {
     const session = record as DatabaseSession;
-    if (session.flushing !== undefined) {
-      return session.flushing.then(() => this.flush(session, hasStorage));
-    }
+    while (session.flushing !== undefined) await session.flushing;
     if (hasStorage && !session.hasEnded) session.storage.compare();
     this.#changed.delete(session);
     this.#changedBefore.delete(session);
-    const from = session.beginning?.from;
-    // Its predecessor may be about to be stored; the flush that stores it reports an error.
-    const before = from?.flushing?.catch(() => undefined);
-    const flushed =
-      before === undefined ? this.#flushNow(session) : before.then(() => this.#flushNow(session));
-    if (flushed instanceof Promise) {
-      session.flushing = flushed.finally(() => {
-        session.flushing = undefined;
-      });
-      return session.flushing;
+    session.flushing = this.#flushNow(session);
+    try {
+      await session.flushing;
+    } finally {
+      session.flushing = undefined;
     }
-    return flushed;
   }
 
   /**
@@ -310,13 +296,15 @@ export class DatabaseSessionStore implements SessionStore {
     if (session !== undefined) await this.flush(session, false);
   }
 
-  #flushNow(session: DatabaseSession): Pending<void> {
+  async #flushNow(session: DatabaseSession): Promise<void> {
+    // Its predecessor may be about to be stored; the flush that stores it reports an error.
+    await session.beginning?.from?.flushing?.catch(() => undefined);
     // Its successor stores what there is.
-    if (session.wasReplaced) return undefined;
+    if (session.wasReplaced) return;
     if (session.beginning !== undefined) return this.#store(session, session.beginning);
     if (session.isRemoved) return this.#end(session);
     const { change } = session;
-    if (change === undefined && !session.storage.hasChanges) return undefined;
+    if (change === undefined && !session.storage.hasChanges) return;
     session.change = undefined;
     return this.#update(session, change);
   }
@@ -671,7 +659,7 @@ class Trial implements SessionTrial, Assumption {
  * Runs work whose result counts only if the session of a trial is confirmed.
  * @param again runs the work without the trial
  */
-async function tried<T>(work: () => Pending<T>, trial: Trial, again: () => Pending<T>): Promise<T> {
+async function tried<T>(work: () => Promise<T>, trial: Trial, again: () => Promise<T>): Promise<T> {
   let result: T;
   try {
     result = await work();

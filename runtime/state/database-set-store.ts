@@ -10,7 +10,6 @@ import {
 import { type KeyList, keysFrom, storedKeys } from '../entity-set/key-list.js';
 import { bytesOf, bytesOfSet } from '../entity-set/memory-store.js';
 import { ConstraintError, type Rows } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 import { sessionEnded } from './database-lock-table.js';
@@ -57,7 +56,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     private readonly state: StateDatabase,
     private readonly mostBytes: number,
     mostCached: number,
-    private readonly stored: (session: string) => Pending<void>,
+    private readonly stored: (session: string) => Promise<void>,
   ) {
     this.#sql = setSql(state);
     this.#keys = new KeyCache(mostCached);

@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 import { sessionEnded } from './database-lock-table.js';
@@ -40,7 +39,7 @@ export class DatabaseSingletons implements SingletonFields {
   /** @param stored makes sure that a row can refer to a session */
   constructor(
     private readonly state: StateDatabase,
-    private readonly stored: (session: string) => Pending<void>,
+    private readonly stored: (session: string) => Promise<void>,
   ) {
     const { now } = state;
     const until = `${now} + ${leaseMilliseconds}`;

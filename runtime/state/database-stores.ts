@@ -1,7 +1,6 @@
 import { network } from '../access/quotas.js';
 import { foldName } from '../access/session.js';
 import type { Database } from '../dialect/database.js';
-import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { systemClock } from '../entity-set/clock.js';
 import type { ServerStores, StoreLimits } from '../http/server-stores.js';
@@ -30,7 +29,7 @@ export async function databaseStores(
   const { entitySetMemory, maxLocksPerSession } = limits;
   const quotas = new QuotaTable(database);
   const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session));
-  const stored = (session: string): Pending<void> => sessions.stored(session);
+  const stored = (session: string): Promise<void> => sessions.stored(session);
   const sets = new DatabaseEntitySetStore(
     database,
     entitySetMemory,

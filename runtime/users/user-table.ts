@@ -2,7 +2,6 @@ import { dirname, join } from 'node:path';
 import { Kysely, PostgresDialect, SqliteDialect, sql, type Transaction } from 'kysely';
 import { hashPassword } from '../access/password.js';
 import type { ServedDatabase } from '../dialect/driver.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import { setting } from '../protocol/environment.js';
 
 /** Who may log in. */
@@ -39,8 +38,7 @@ interface Opened {
   readonly db: Kysely<Tables>;
   /** Makes changes one after the other, so that they become visible in the order of their numbers. */
   readonly begin: (transaction: Transaction<Tables>) => Promise<void>;
-  /** Synchronous where it can be: each request of a session asks. */
-  readonly endedAfter: (number: number) => Pending<readonly EndedRow[]>;
+  readonly endedAfter: (number: number) => Promise<readonly EndedRow[]>;
 }
 
 /**
@@ -131,13 +129,12 @@ export class StoredUsers {
   }
 
   /** Users whose sessions have ended since the last call, in the form in which names are compared. */
-  ended(): Pending<readonly string[]> {
-    return whenThere(this.#opened.endedAfter(this.#seen), (rows) => {
-      // Another call may have been faster.
-      const later = rows.filter(({ number }) => number > this.#seen);
-      this.#seen = Math.max(this.#seen, ...later.map(({ number }) => number));
-      return later.map((row) => row.folded);
-    });
+  async ended(): Promise<readonly string[]> {
+    const rows = await this.#opened.endedAfter(this.#seen);
+    // Another call may have been faster.
+    const later = rows.filter(({ number }) => number > this.#seen);
+    this.#seen = Math.max(this.#seen, ...later.map(({ number }) => number));
+    return later.map((row) => row.folded);
   }
 
   async close(): Promise<void> {
@@ -186,17 +183,16 @@ export interface UserTable {
    */
   readonly findUser: (name: string) => Promise<User | undefined>;
   /** Names of users whose sessions have ended since the last call. */
-  readonly endedUsers: () => Promise<readonly string[]> | readonly string[];
+  readonly endedUsers: () => Promise<readonly string[]>;
 }
 
 /** The users that the command `users` manages; their database is opened when it is needed. */
 export function userTable(databases: readonly ServedDatabase[]): UserTable {
-  let opened: StoredUsers | undefined;
   let opening: Promise<StoredUsers> | undefined;
   const users = async (): Promise<StoredUsers> => {
     opening ??= StoredUsers.open(databases);
     try {
-      return (opened = await opening);
+      return await opening;
     } catch (error) {
       // The database may be unreachable now, and reachable later.
       opening = undefined;
@@ -211,8 +207,7 @@ export function userTable(databases: readonly ServedDatabase[]): UserTable {
       const found = await (await users()).find(name);
       return found === undefined || isDisabled(found) ? undefined : found;
     },
-    endedUsers: () =>
-      opened === undefined ? users().then((stored) => stored.ended()) : opened.ended(),
+    endedUsers: async () => (await users()).ended(),
   };
 }
 
@@ -249,7 +244,7 @@ async function openSqlite(file: string): Promise<Opened> {
         db: new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }),
         // SQLite itself makes changes one after the other.
         begin: () => Promise.resolve(),
-        endedAfter: (number) => {
+        endedAfter: async (number) => {
           const now = version.get();
           if (now === known) return [];
           const rows = ended.all(number);

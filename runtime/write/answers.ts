@@ -4,7 +4,6 @@ import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lock } from '../access/locks.js';
 import type { Body } from './decode.js';
@@ -111,14 +110,12 @@ export class WriteAnswers {
    * A saved entity as it is in the database; one that its own events have deleted since has the
    * stamp 0.
    */
-  saved(reading: EntityReading, key: string | number): Pending<string> {
-    return whenThere(this.#read(reading, this.#saved, key), (shown) => {
-      if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
-      if (this.#hidden === undefined) return this.#deleted(key);
-      return whenThere(this.#read(reading, this.#hidden, key), (hidden) =>
-        hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
-      );
-    });
+  async saved(reading: EntityReading, key: string | number): Promise<string> {
+    const shown = await this.#read(reading, this.#saved, key);
+    if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
+    if (this.#hidden === undefined) return this.#deleted(key);
+    const hidden = await this.#read(reading, this.#hidden, key);
+    return hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden));
   }
 
   /**

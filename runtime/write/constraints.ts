@@ -6,19 +6,11 @@ import {
 } from '../dataclass/dataclasses.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
-import {
-  type Body,
-  type Decoded,
-  keyOf,
-  nothingReferred,
-  type ReferredValues,
-  relatedKey,
-} from './decode.js';
+import { type Body, type Decoded, keyOf, type ReferredValues, relatedKey } from './decode.js';
 import { type Faults, hasFaults, type Refusal, Refusals } from './refusals.js';
 import { sql } from 'kysely';
 import { Aliases } from '../dataclass/aliases.js';
 import { column, From, referredColumn, selecting } from '../dataclass/source.js';
-import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -144,11 +136,7 @@ class RelatedKeys {
   }
 
   /** What the relations of a body reference whose foreign keys do not hold the related key. */
-  referred(transaction: Pick<Transaction, 'value'>, body: Body): Pending<ReferredValues> {
-    return this.mustRefer(body) ? this.#referred(transaction, body) : nothingReferred;
-  }
-
-  async #referred(transaction: Pick<Transaction, 'value'>, body: Body): Promise<ReferredValues> {
+  async referred(transaction: Pick<Transaction, 'value'>, body: Body): Promise<ReferredValues> {
     const referred = new Map<string, StoredValue | undefined>();
     for (const relation of this.#references) {
       if (!Object.hasOwn(body, relation.name)) continue;
@@ -173,17 +161,10 @@ class RelatedKeys {
    * @returns the values with the text keys, or the texts that are referenced, as they are stored, and
    * the relations that name no entity, as far as the database does not check them
    */
-  resolve(transaction: Transaction, resolved: ResolvedRelations): Pending<ResolvedRelations> {
-    // Most changes contain no relation, and continue at once.
-    return this.mustResolve(resolved.values) ? this.#resolveAll(transaction, resolved) : resolved;
-  }
-
-  async #resolveAll(
-    transaction: Transaction,
-    { values: given, unrelated }: ResolvedRelations,
-  ): Promise<ResolvedRelations> {
-    const missing = [...unrelated];
-    const values = new Map(given);
+  async resolve(transaction: Transaction, resolved: ResolvedRelations): Promise<ResolvedRelations> {
+    if (!this.mustResolve(resolved.values)) return resolved;
+    const missing = [...resolved.unrelated];
+    const values = new Map(resolved.values);
     for (const relation of this.#lookedUp) {
       const key = values.get(relation.foreignKey);
       if (typeof key !== 'string' && typeof key !== 'number') continue;
@@ -359,17 +340,11 @@ class Sequences {
    * Gives a number to each attribute without one.
    * @returns the values with these numbers, or the attribute whose sequence has ended
    */
-  draw(
-    transaction: Transaction,
-    values: ReadonlyMap<string, StoredValue>,
-  ): Pending<DrawnValues | EndedSequence> {
-    return this.#attributes.length === 0 ? { values } : this.#drawAll(transaction, values);
-  }
-
-  async #drawAll(
+  async draw(
     transaction: Transaction,
     given: ReadonlyMap<string, StoredValue>,
   ): Promise<DrawnValues | EndedSequence> {
+    if (this.areNone) return { values: given };
     const values = new Map(given);
     for (const attribute of this.#attributes) {
       if (values.get(attribute.name) !== null) continue;
@@ -384,14 +359,7 @@ class Sequences {
    * Makes the sequences continue behind the numbers that a client gave to an entity, which is
    * stored by now.
    */
-  raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Pending<void> {
-    return this.#attributes.length === 0 ? undefined : this.#raiseAll(transaction, given);
-  }
-
-  async #raiseAll(
-    transaction: Transaction,
-    given: ReadonlyMap<string, StoredValue>,
-  ): Promise<void> {
+  async raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Promise<void> {
     for (const attribute of this.#attributes) {
       const value = given.get(attribute.name);
       if (typeof value !== 'number' || value < 1) continue;

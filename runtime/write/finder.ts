@@ -32,7 +32,7 @@ export class Finder {
     values: readonly SqlValue[],
   ): Promise<Map<string, readonly SqlValue[]>> {
     const found = new Map<string, readonly SqlValue[]>();
-    const rows = await this.#rows(by, values, (list) => {
+    const rows = await this.#rows(by, values, async (list) => {
       const statement = getOrInsertComputed(this.#statementsOf(by), wanted, () => {
         const from = new From(new Aliases(), unrestricted(dataclass));
         return this.#plan(from, by, [column(from.root, wanted.column)]);
@@ -83,7 +83,7 @@ export class Finder {
   async #rows(
     by: StorageDefinition,
     values: readonly SqlValue[],
-    read: (list: string) => Promise<Rows> | Rows,
+    read: (list: string) => Promise<Rows>,
   ): Promise<Rows> {
     const list = new Set(
       values.flatMap((each): (string | number)[] => {

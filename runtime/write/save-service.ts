@@ -11,7 +11,6 @@ import {
   type Transaction,
   UnusableValueError,
 } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { inPart } from '../dialect/transaction-scope.js';
 import { nowText } from '../protocol/dates.js';
 import {
@@ -212,7 +211,11 @@ export class SaveService {
    * P7.4, P7.22).
    * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
-  save(json: unknown, parameters: WriteParameters, caller: WriteCaller): Pending<StatusAndJson> {
+  async save(
+    json: unknown,
+    parameters: WriteParameters,
+    caller: WriteCaller,
+  ): Promise<StatusAndJson> {
     const { mode, isAtomic = false, answers = this.#answers, ifMatch, chosen } = parameters;
     const naming = chosen === undefined ? parameters : { isForChosen: true };
     const saverOf = (dataclass: Dataclass): EntitySaver => this.#saverOf(dataclass);
@@ -272,35 +275,29 @@ export class SaveService {
   }
 
   /** Saves entities by one statement if there is one, else, or if that fails, step by step. */
-  #savedAtOnce(body: SentBody): Pending<StatusAndJson> {
+  async #savedAtOnce(body: SentBody): Promise<StatusAndJson> {
     const decoded = body.entities.map((each) => this.#saver.decode(each));
-    const inSteps = (): Pending<StatusAndJson> => {
-      const entities = body.entities.map((each, index) => ({ ...each, decoded: decoded[index] }));
-      return this.#savedInSteps({ ...body, entities });
-    };
-    const direct = this.#savedDirectly(body, decoded);
-    if (direct === undefined) return inSteps();
-    return direct.then(
-      (members) =>
-        members === undefined
-          ? inSteps()
-          : { status: 200, json: body.isList ? `{"__ENTITIES":[${members}]}` : members },
-      (error: unknown) => {
-        if (!isOfValues(error)) throw error;
-        // Nothing is stored: further statements find the reasons.
-        return inSteps();
-      },
-    );
+    try {
+      const members = await this.#savedDirectly(body, decoded);
+      if (members !== undefined) {
+        return { status: 200, json: body.isList ? `{"__ENTITIES":[${members}]}` : members };
+      }
+    } catch (error) {
+      // Otherwise nothing is stored, and further statements find the reasons.
+      if (!isOfValues(error)) throw error;
+    }
+    const entities = body.entities.map((each, index) => ({ ...each, decoded: decoded[index] }));
+    return this.#savedInSteps({ ...body, entities });
   }
 
   /**
    * Saves an entity, or creates entities, by one statement that also returns the answer.
-   * @returns the entities as JSON; none if this body needs more, a promise of none if the entity was not changed
+   * @returns the entities as JSON; none if this body needs more, or if the entity was not changed
    */
-  #savedDirectly(
+  async #savedDirectly(
     { entities, answers, caller: { session } }: SentBody,
     decoded: readonly (Decoded | undefined)[],
-  ): Promise<string | undefined> | undefined {
+  ): Promise<string | undefined> {
     const complete: CompleteChange = (change, answer) => {
       const statement = answers.directStatement(change, answer);
       if (statement === undefined) this.#notDirect.add(answer);
@@ -309,21 +306,15 @@ export class SaveService {
     const now = { timestamp: nowText(), session };
     const direct = this.#saver.store.direct(entities, decoded, now, complete);
     if (direct === undefined) return undefined;
-    const run = (): Promise<string | undefined> | undefined =>
-      entities.length === 1 ? this.#changed(direct) : this.#created(direct);
+    const { restrictions } = this.context;
     // A condition that reads the table itself would find it as it was before.
-    const isPossible = this.context.restrictions?.areOfRows(direct.statement) ?? true;
-    return isPossible === true
-      ? run()
-      : Promise.resolve(isPossible).then((is) => (is ? run() : undefined));
-  }
-
-  #changed({ statement, values }: DirectSave): Promise<string | undefined> | undefined {
+    if (restrictions !== undefined && !(await restrictions.areOfRows(direct.statement))) {
+      return undefined;
+    }
+    if (entities.length > 1) return this.#created(direct);
     const { change } = this.context.database.executor;
-    if (change === undefined) return undefined;
-    return Promise.resolve(change(statement, values)).then(([row]) =>
-      row === undefined ? undefined : String(row[0]),
-    );
+    const [row] = (await change?.(direct.statement, direct.values)) ?? [];
+    return row === undefined ? undefined : String(row[0]);
   }
 
   async #created({ statement, values, refersAhead }: DirectSave): Promise<string> {
@@ -337,30 +328,42 @@ export class SaveService {
     return this.context.database.executor.write(create);
   }
 
-  #savedInSteps(body: SentBody): Pending<StatusAndJson> {
-    return whenThere(this.#inSteps(body), (entries) => this.#answer(body, entries));
+  async #savedInSteps(body: SentBody): Promise<StatusAndJson> {
+    const entries = await this.#inSteps(body);
+    const { mode, isAtomic, isList, answers } = body;
+    if (body.counts) return counted(entries);
+    const isFailed = body.ifMatch !== undefined && entries.some(isOutdated);
+    if (mode === 'validate') return validated(entries, isFailed ? preconditionFailed : 200);
+    const isUndone = isAtomic && entries.some(({ result }) => 'problems' in result);
+    const [first] = entries;
+    if (isList || first === undefined) return this.#answerAll(answers, entries, isUndone);
+    const { result, json } = first;
+    if (!('problems' in result)) return { status: 200, json: savedJson(first, isUndone) };
+    return {
+      status: isFailed ? preconditionFailed : result.status,
+      json: json ?? (await answers.refused(this.context.database.executor, result)),
+    };
   }
 
   /** Saves entities one after the other in one transaction, which may have to be undone. */
-  #inSteps(body: SentBody): Pending<readonly Entry[]> {
+  async #inSteps(body: SentBody): Promise<readonly Entry[]> {
     const { media } = this.context;
     const { caller } = body;
-    const write = (): Pending<readonly Entry[]> => {
+    const write = (): Promise<readonly Entry[]> => {
       const uploads = media?.uploadsOf(caller.session).forEntities();
       return uploads === undefined ? this.#write(body) : this.#withUploads(body, uploads);
     };
-    return caught(
-      () => (body.runsCode ? write() : againAfterConflict(write)),
-      (error) => {
-        if (error instanceof Undone) return error.entries;
-        // Nothing is stored. Most lists need no savepoints.
-        if (!(error instanceof RefusedIsStored)) throw error;
-        return this.#inSteps({ ...body, inParts: true });
-      },
-    );
+    try {
+      return await (body.runsCode ? write() : againAfterConflict(write));
+    } catch (error) {
+      if (error instanceof Undone) return error.entries;
+      // Nothing is stored. Most lists need no savepoints.
+      if (!(error instanceof RefusedIsStored)) throw error;
+      return this.#inSteps({ ...body, inParts: true });
+    }
   }
 
-  #write(body: SentBody, uploads?: UploadsOfEntities): Pending<readonly Entry[]> {
+  #write(body: SentBody, uploads?: UploadsOfEntities): Promise<readonly Entry[]> {
     const { executor } = this.context.database;
     return executor.write((transaction) =>
       new BodyTransaction(executor, uploads, transaction, body).saveAll(),
@@ -374,40 +377,23 @@ export class SaveService {
         const bodies = list.map((each) => each.body);
         await uploads.load(dataclass, bodies);
       }
-      return await this.#withLoaded(body, uploads);
+      let entries: readonly Entry[];
+      try {
+        entries = await this.#write(body, uploads);
+      } catch (error) {
+        uploads.giveBack(0);
+        throw error;
+      }
+      try {
+        await uploads.settle();
+      } catch (error) {
+        // What is stored is stored: the client must not send it again.
+        body.caller.reportError(error as Error);
+      }
+      return entries;
     } finally {
       uploads.release();
     }
-  }
-
-  async #withLoaded(body: SentBody, uploads: UploadsOfEntities): Promise<readonly Entry[]> {
-    let entries: readonly Entry[];
-    try {
-      entries = await this.#write(body, uploads);
-    } catch (error) {
-      uploads.giveBack(0);
-      throw error;
-    }
-    try {
-      await uploads.settle();
-    } catch (error) {
-      // What is stored is stored: the client must not send it again.
-      body.caller.reportError(error as Error);
-    }
-    return entries;
-  }
-
-  #answer(body: SentBody, entries: readonly Entry[]): Pending<StatusAndJson> {
-    const { mode, isAtomic, isList, answers } = body;
-    if (body.counts) return counted(entries);
-    const isFailed = body.ifMatch !== undefined && entries.some(isOutdated);
-    if (mode === 'validate') return validated(entries, isFailed ? preconditionFailed : 200);
-    const isUndone = isAtomic && entries.some(({ result }) => 'problems' in result);
-    const [first] = entries;
-    if (isList || first === undefined) return this.#answerAll(answers, entries, isUndone);
-    const refused = isFailed ? preconditionFailed : undefined;
-    const status = 'problems' in first.result ? (refused ?? first.result.status) : 200;
-    return whenThere(this.#member(answers, first, isUndone), (json) => ({ status, json }));
   }
 
   async #answerAll(
@@ -415,35 +401,26 @@ export class SaveService {
     entries: readonly Entry[],
     isUndone: boolean,
   ): Promise<StatusAndJson> {
+    const { executor } = this.context.database;
     const length = new AnswerLength();
     const members: string[] = [];
     const pace = new Pace();
     for (const entry of entries) {
       const rest = pace.keep();
       if (rest !== undefined) await rest;
-      const member = this.#member(answers, entry, isUndone);
-      members.push(length.add(typeof member === 'string' ? member : await member));
+      const { result, json } = entry;
+      const member =
+        'problems' in result
+          ? (json ?? (await answers.refused(executor, result)))
+          : savedJson(entry, isUndone);
+      members.push(length.add(member));
     }
     const status = isUndone ? statusOfUndone(entries) : 200;
     return { status, json: `{"__ENTITIES":[${members.join(',')}]}` };
   }
-
-  #member(
-    answers: WriteAnswers,
-    { body, result, json }: Entry,
-    isUndone: boolean,
-  ): Pending<string> {
-    if ('problems' in result) {
-      return json ?? answers.refused(this.context.database.executor, result);
-    }
-    return isUndone || json === undefined ? JSON.stringify(asSent(body)) : json;
-  }
 }
 
-/**
- * Saves the entities of one body, one after the other, in one transaction. What can be done
- * synchronously is: a promise for each step would cost a small change a sixth of its time.
- */
+/** Saves the entities of one body, one after the other, in one transaction. */
 class BodyTransaction {
   readonly #entries: Entry[] = [];
   /** Entities that were created or changed. */
@@ -478,17 +455,15 @@ class BodyTransaction {
    * @throws Undone if nothing of it is to be stored, and what an event threw if the entity stands
    * alone
    */
-  saveAll(): Pending<readonly Entry[]> {
+  async saveAll(): Promise<readonly Entry[]> {
     const { entities, isNested, finding } = this.sent;
     const [first] = entities;
     const isFirstOnly = entities.length === 1 && first !== undefined && finding === undefined;
-    const saved = isFirstOnly && !isNested ? this.#save(first) : this.#saveList();
-    return whenThere(saved, () => {
-      const entries = this.#entries;
-      if (this.#isUndone) throw new Undone(entries);
-      if (this.#changes > 0) this.transaction.raiseStamp(this.#changes);
-      return entries;
-    });
+    await (isFirstOnly && !isNested ? this.#save(first) : this.#saveList());
+    const entries = this.#entries;
+    if (this.#isUndone) throw new Undone(entries);
+    if (this.#changes > 0) this.transaction.raiseStamp(this.#changes);
+    return entries;
   }
 
   async #saveList(): Promise<void> {
@@ -501,8 +476,7 @@ class BodyTransaction {
     for (const entity of entities) {
       const rest = this.#pace.keep();
       if (rest !== undefined) await rest;
-      const saved = this.#save(entity);
-      if (saved instanceof Promise) await saved;
+      await this.#save(entity);
       // One refusal is enough to change nothing.
       if (counts && this.#isUndone) return;
     }
@@ -515,27 +489,24 @@ class BodyTransaction {
     this.#entries.sort((one, other) => placeOf(one) - placeOf(other));
   }
 
-  #save(entity: SentTree): Pending<void> {
-    const { finding } = this.sent;
-    const saved =
-      finding === undefined ? this.#saveAsSent(entity) : this.#saveFound(finding, entity);
-    return whenThere(saved, (found) => {
-      const result = explained(found, this.sent.caller);
-      this.#isUndone ||= 'problems' in result && this.#isWhole;
-      const { mode, counts } = this.sent;
-      const isAnswered = (!this.#isUndone || mode === 'preview') && !counts;
-      const { body } = entity;
-      return whenThere(isAnswered ? this.#jsonNow(body, result) : undefined, (json) => {
-        this.#entries.push({
-          body,
-          result,
-          json: json === undefined ? json : this.#length.add(json),
-        });
-      });
+  async #save(entity: SentTree): Promise<void> {
+    const { finding, caller, mode, counts } = this.sent;
+    const saved = await (finding === undefined
+      ? this.#saveAsSent(entity)
+      : this.#saveFound(finding, entity));
+    const result = explained(saved, caller);
+    this.#isUndone ||= 'problems' in result && this.#isWhole;
+    const isAnswered = (!this.#isUndone || mode === 'preview') && !counts;
+    const { body } = entity;
+    const json = isAnswered ? await this.#jsonNow(body, result) : undefined;
+    this.#entries.push({
+      body,
+      result,
+      json: json === undefined ? json : this.#length.add(json),
     });
   }
 
-  #saveAsSent(entity: SentTree): Pending<SaveResult> {
+  #saveAsSent(entity: SentTree): Promise<SaveResult> {
     return entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
   }
 
@@ -598,43 +569,39 @@ class BodyTransaction {
     }
   }
 
-  #saveOne(entity: SentTree): Pending<SaveResult> {
+  async #saveOne(entity: SentTree): Promise<SaveResult> {
     const { uploads } = this;
-    if (uploads === undefined) return this.#saveApplied(entity, entity, 0);
     const { address, saver } = entity;
-    const { bytes, taken } = uploads;
-    const body = uploads.applied(saver.dataclass, entity.body);
-    const applied = body === entity.body ? entity : { body, address };
-    // Large values take long.
-    return uploads.bytes > bytes
-      ? setImmediate().then(() => this.#saveApplied(entity, applied, taken))
-      : this.#saveApplied(entity, applied, taken);
-  }
-
-  /** @param taken uploads before this entity */
-  #saveApplied(entity: SentTree, applied: SentEntity, taken: number): Pending<SaveResult> {
-    return whenThere(entity.saver.save(this.#context, applied), (saved) => {
-      const { entities, isNested, inParts } = this.sent;
-      if ('problems' in saved && saved.isStored === true && !inParts) {
-        if (entities.length > 1 || isNested) throw new RefusedIsStored();
-      }
-      const result = this.#errors.shortened(this.#visibleFailure(entity, saved));
-      if (isChange(result)) this.#changes += 1;
-      else this.uploads?.giveBack(taken);
-      return result;
-    });
+    const taken = uploads?.taken ?? 0;
+    let applied: SentEntity = entity;
+    if (uploads !== undefined) {
+      const { bytes } = uploads;
+      const body = uploads.applied(saver.dataclass, entity.body);
+      if (body !== entity.body) applied = { body, address };
+      // Large values take long.
+      if (uploads.bytes > bytes) await setImmediate();
+    }
+    const saved = await saver.save(this.#context, applied);
+    const { entities, isNested, inParts } = this.sent;
+    if ('problems' in saved && saved.isStored === true && !inParts) {
+      if (entities.length > 1 || isNested) throw new RefusedIsStored();
+    }
+    const result = this.#errors.shortened(this.#visibleFailure(entity, saved));
+    if (isChange(result)) this.#changes += 1;
+    else uploads?.giveBack(taken);
+    return result;
   }
 
   /** What has to be read of an entity before its transaction ends. */
-  #jsonNow(body: Body, result: SaveResult): Pending<string | undefined> {
+  async #jsonNow(body: Body, result: SaveResult): Promise<string | undefined> {
     const { answers, mode, isAtomic } = this.sent;
     if ('problems' in result) {
       // What the database holds is known only after everything else is undone.
       return mode === 'store' && !isAtomic ? answers.refused(this.transaction, result) : undefined;
     }
-    const saved = answers.saved(this.transaction, result.key);
+    const json = await answers.saved(this.transaction, result.key);
     const isNew = mode === 'preview' && result.outcome === 'created';
-    return isNew ? whenThere(saved, (json) => asNew(answers.dataclass, json, body)) : saved;
+    return isNew ? asNew(answers.dataclass, json, body) : json;
   }
 
   /**
@@ -651,6 +618,11 @@ class BodyTransaction {
     const { errors, status } = this.sent.caller.reportError(error);
     return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
   }
+}
+
+/** An entity that could be saved, in the answer. */
+function savedJson({ body, json }: Entry, isUndone: boolean): string {
+  return isUndone || json === undefined ? JSON.stringify(asSent(body)) : json;
 }
 
 /** A denial, with the reason why the client is a guest. */

@@ -2,7 +2,6 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, isDenialStatus, PermissionError } from '../protocol/errors.js';
@@ -174,7 +173,7 @@ export class EntitySaver {
    * Saves one entity of a client, or reports everything that is wrong with it; the transaction
    * continues either way. What events stored is rolled back if the entity is refused.
    */
-  save(context: SaveContext, { body, address, decoded }: SentEntity): Pending<SaveResult> {
+  async save(context: SaveContext, { body, address, decoded }: SentEntity): Promise<SaveResult> {
     if ('problems' in address) return address;
     const events = this.#events;
     const hasEvents = this.#hasEvents && context.mode !== 'preview';
@@ -182,10 +181,9 @@ export class EntitySaver {
       return this.#saveByCode(context, events, body, address);
     }
     if (decoded !== undefined) return this.store.save(context, address, decoded);
-    return whenThere(
-      this.store.constraints.relations.referred(context.transaction, body),
-      (referred) => this.store.save(context, address, this.#decoded(body, address, referred)),
-    );
+    const { relations } = this.store.constraints;
+    const referred = await relations.referred(context.transaction, body);
+    return this.store.save(context, address, this.#decoded(body, address, referred));
   }
 
   /**
@@ -381,7 +379,7 @@ export class EntitySaver {
   }
 
   /** Stores what class code has set in its object. */
-  #storeLive(context: SaveContext, entity: LiveEntity): Pending<SaveResult> {
+  #storeLive(context: SaveContext, entity: LiveEntity): Promise<SaveResult> {
     const { isNew, key, stamp, granted } = entity;
     const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
     const existing = isNew || key === undefined ? undefined : { key, fold: this.dialect.foldText };

@@ -1,10 +1,9 @@
-import type { Lock, LockTable } from '../access/locks.js';
+import type { Lock } from '../access/locks.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, LockedRowError, type Transaction } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { errorCodes } from '../protocol/errors.js';
@@ -26,7 +25,7 @@ import {
   insertStatement,
   UpdateStatements,
 } from './statements.js';
-import type { SaveContext, SaveResult, Surroundings, WriteRestrictions } from './surroundings.js';
+import type { SaveContext, SaveResult, Surroundings } from './surroundings.js';
 
 /** A statement that changes an entity, or creates entities, and its values. */
 export interface DirectSave extends BoundStatement {
@@ -97,22 +96,16 @@ export class EntityStore {
    * Stores decoded values, or reports everything that is wrong with them. All saves come here but
    * those of {@link direct}, so this is where `restrict` decides about what is stored.
    */
-  save(context: SaveContext, address: Address, decoded: Decoded): Pending<SaveResult> {
+  async save(context: SaveContext, address: Address, decoded: Decoded): Promise<SaveResult> {
     const { restrictions } = this.surroundings;
-    if (restrictions === undefined || !this.#checksRows || context.mode === 'preview') {
+    if (
+      restrictions === undefined ||
+      !this.#checksRows ||
+      context.mode === 'preview' ||
+      !(await restrictions.hidesSome(this.dataclass.name))
+    ) {
       return this.#write(context, address, decoded);
     }
-    return this.#writeRestricted(context, address, decoded, restrictions);
-  }
-
-  async #writeRestricted(
-    context: SaveContext,
-    address: Address,
-    decoded: Decoded,
-    restrictions: WriteRestrictions,
-  ): Promise<SaveResult> {
-    const hidesSome = await restrictions.hidesSome(this.dataclass.name);
-    if (!hidesSome) return this.#write(context, address, decoded);
     const store = (): Promise<SaveResult> => this.#writeVisible(context, address, decoded);
     return context.isAlone ? store() : undoneIfRefused((work) => restrictions.inPart(work), store);
   }
@@ -145,17 +138,19 @@ export class EntityStore {
     return context.isAlone ? { ...refusal, isStored: true } : refusal;
   }
 
-  #write(context: SaveContext, { key, stamp }: Address, decoded: Decoded): Pending<SaveResult> {
+  async #write(
+    context: SaveContext,
+    { key, stamp }: Address,
+    decoded: Decoded,
+  ): Promise<SaveResult> {
     if (key === undefined) return this.#create(context, decoded);
     if (stamp === undefined) return this.#createWithKey(context, key, decoded);
     const { locks } = this.surroundings;
     if (locks?.guard !== undefined && context.mode !== 'preview') {
       return this.#changeGuarded(context, key, stamp, decoded);
     }
-    return whenThere(
-      this.#refusedByLock(context, key),
-      (refusal) => refusal ?? this.#change(context, key, stamp, decoded),
-    );
+    const refusal = await this.#refusedByLock(context, key);
+    return refusal ?? this.#change(context, key, stamp, decoded);
   }
 
   /** The statement of a change checks the lock; where nothing changes, a further one does. */
@@ -182,27 +177,19 @@ export class EntityStore {
   }
 
   /** The lock of another session, which a preview ignores. */
-  #lockOf(
+  async #lockOf(
     { transaction, mode, session }: SaveContext,
     key: string | number,
-  ): ReturnType<LockTable['refusal']> {
+  ): Promise<Lock | undefined> {
     const { locks } = this.surroundings;
     if (locks === undefined || locks.isEmpty || mode === 'preview') return undefined;
     return locks.refusal(this.dataclass.name, key, session, transaction);
   }
 
-  #refusedByLock(context: SaveContext, key: string | number): Pending<Refusal | undefined> {
-    return whenThere(this.#lockOf(context, key), (lock) =>
-      lock === undefined ? undefined : this.#locked(context, key, lock),
-    );
-  }
-
-  /** An entity that does not exist is unknown, even if its lock has not ended yet. */
-  async #locked(
-    context: SaveContext,
-    key: string | number,
-    lock: Lock,
-  ): Promise<Refusal | undefined> {
+  async #refusedByLock(context: SaveContext, key: string | number): Promise<Refusal | undefined> {
+    const lock = await this.#lockOf(context, key);
+    if (lock === undefined) return undefined;
+    // An entity that does not exist is unknown, even if its lock has not ended yet.
     const current = await this.stampOf(context, key);
     return current === undefined ? undefined : this.refusals.locked(key, lock);
   }
@@ -228,9 +215,9 @@ export class EntityStore {
   }
 
   /** The stamp of a visible entity; `undefined` if there is none. */
-  stampOf(context: SaveContext, key: string | number): Pending<number | undefined> {
-    const stored = context.transaction.value(this.#updates.stamp, [this.#comparable(key)]);
-    return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
+  async stampOf(context: SaveContext, key: string | number): Promise<number | undefined> {
+    const stamp = await context.transaction.value(this.#updates.stamp, [this.#comparable(key)]);
+    return stamp === undefined ? undefined : Number(stamp);
   }
 
   /** The stamp of a visible entity, which nobody else can change until the transaction ends. */
@@ -250,31 +237,29 @@ export class EntityStore {
    * stamp is reported before anything else.
    * @throws LockedRowError if the database itself refuses the change of a locked entity
    */
-  #change(
+  async #change(
     context: SaveContext,
     key: string | number,
     stamp: number,
     received: Decoded,
-  ): Pending<SaveResult> {
+  ): Promise<SaveResult> {
     const { relations } = this.constraints;
-    return whenThere(this.withoutHidden(context, key, received), (decoded) =>
-      whenThere(relations.resolve(context.transaction, decoded), ({ values, unrelated }) => {
-        const isRight = decoded.problems.length + unrelated.length === 0;
-        return isRight && values.size > 0
-          ? this.#update(context, key, stamp, decoded, values)
-          : this.#unchanged(context, key, stamp, decoded, isRight);
-      }),
-    );
+    const decoded = await this.withoutHidden(context, key, received);
+    const { values, unrelated } = await relations.resolve(context.transaction, decoded);
+    const isRight = decoded.problems.length + unrelated.length === 0;
+    return isRight && values.size > 0
+      ? this.#update(context, key, stamp, decoded, values)
+      : this.#unchanged(context, key, stamp, decoded, isRight);
   }
 
   /** @param values to store, in which related keys are resolved */
-  #update(
+  async #update(
     context: SaveContext,
     key: string | number,
     stamp: number,
     decoded: Decoded,
     values: Decoded['values'],
-  ): Pending<SaveResult> {
+  ): Promise<SaveResult> {
     const { transaction, mode, timestamp, session } = context;
     const { sequences } = this.constraints;
     const change = {
@@ -285,22 +270,16 @@ export class EntityStore {
       values,
       readOnly: decoded.readOnly,
     };
-    return caught(
-      () => {
-        const run = this.#updates.changing(change) as BoundStatement;
-        return whenThere(transaction.run(run.statement, run.values), ({ changes }) => {
-          if (changes === 0) return this.#unchanged(context, key, stamp, decoded, true);
-          const changed = { key, outcome: 'changed' } as const;
-          return mode === 'store'
-            ? whenThere(sequences.raise(transaction, values), () => changed)
-            : changed;
-        });
-      },
-      (error) => {
-        if (!(error instanceof ConstraintError)) throw error;
-        return this.constraints.refusedByDatabase(transaction, error, values, key);
-      },
-    );
+    try {
+      const run = this.#updates.changing(change) as BoundStatement;
+      const { changes } = await transaction.run(run.statement, run.values);
+      if (changes === 0) return await this.#unchanged(context, key, stamp, decoded, true);
+      if (mode === 'store') await sequences.raise(transaction, values);
+      return { key, outcome: 'changed' };
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      return this.constraints.refusedByDatabase(transaction, error, values, key);
+    }
   }
 
   /** Why an entity was not changed, if it should have been. */
@@ -369,26 +348,15 @@ export class EntityStore {
    * @param key of an existing entity
    * @returns what is left to be stored
    */
-  withoutHidden(
+  async withoutHidden(
     context: SaveContext,
     key: string | number | undefined,
     decoded: Decoded,
-  ): Pending<Decoded> {
-    const { leadingNowhere } = this.constraints.relations;
-    // Most changes contain no relation, and continue at once.
-    const isWhole = !leadingNowhere.some(({ foreignKey }) => decoded.values.has(foreignKey));
-    if (key === undefined || isWhole) return decoded.without(nothingKept);
-    return this.#hidden(context, key, decoded).then((kept) => decoded.without(kept));
-  }
-
-  /** Names of the foreign keys whose values {@link withoutHidden} removes. */
-  async #hidden(
-    context: SaveContext,
-    key: string | number,
-    { values, nullRelations }: Decoded,
-  ): Promise<ReadonlySet<string>> {
+  ): Promise<Decoded> {
+    if (key === undefined) return decoded.without(nothingKept);
     const { relations } = this.constraints;
     const { foldText } = this.dialect;
+    const { values, nullRelations } = decoded;
     const hidden = new Set<string>();
     for (const relation of relations.leadingNowhere) {
       const foreignKey = this.dataclass.foreignKey(relation);
@@ -408,7 +376,7 @@ export class EntityStore {
       if (isKept || !(await relations.isShown(context.transaction, relation, stored)))
         hidden.add(name);
     }
-    return hidden;
+    return decoded.without(hidden);
   }
 
   /**
@@ -437,7 +405,7 @@ export class EntityStore {
     context: SaveContext,
     key: string | number,
     attribute: StorageDefinition,
-  ): Pending<SqlValue | undefined> {
+  ): Promise<SqlValue | undefined> {
     return context.transaction.value(this.#updates.stored(attribute), [this.#comparable(key)]);
   }
 
@@ -462,45 +430,36 @@ export class EntityStore {
   }
 
   /** Stores a new entity, or reports everything that is wrong with it. */
-  #create(context: SaveContext, decoded: Decoded): Pending<SaveResult> {
+  async #create(context: SaveContext, decoded: Decoded): Promise<SaveResult> {
     const { relations, sequences } = this.constraints;
-    return whenThere(relations.resolve(context.transaction, decoded), ({ values, unrelated }) => {
-      if (unrelated.length + decoded.problems.length > 0) return this.#faulty(context, decoded);
-      return whenThere(sequences.draw(context.transaction, values), (drawn) =>
-        'ended' in drawn
-          ? this.refusals.sequenceEnded(drawn.ended)
-          : this.#insertNew(context, decoded.values, drawn.values),
-      );
-    });
+    const { values, unrelated } = await relations.resolve(context.transaction, decoded);
+    if (unrelated.length + decoded.problems.length > 0) return this.#faulty(context, decoded);
+    const drawn = await sequences.draw(context.transaction, values);
+    return 'ended' in drawn
+      ? this.refusals.sequenceEnded(drawn.ended)
+      : this.#insertNew(context, decoded.values, drawn.values);
   }
 
   /**
    * @param given values of the client or of class code
    * @param values to store, in which related keys are resolved and numbers are drawn
    */
-  #insertNew(
+  async #insertNew(
     { transaction, mode, timestamp }: SaveContext,
     given: Decoded['values'],
     values: Decoded['values'],
-  ): Pending<SaveResult> {
+  ): Promise<SaveResult> {
     const { sequences } = this.constraints;
-    return caught(
-      () => {
-        const { statement, values: bound } = this.#insert;
-        const stored = transaction.run(statement, bound(values, timestamp));
-        return whenThere(stored, ({ insertedKey }): Pending<SaveResult> => {
-          const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
-          const created = { key: key ?? insertedKey, outcome: 'created' } as const;
-          return mode === 'store'
-            ? whenThere(sequences.raise(transaction, given), () => created)
-            : created;
-        });
-      },
-      (error) => {
-        if (!(error instanceof ConstraintError)) throw error;
-        return this.#notInserted(transaction, error, values);
-      },
-    );
+    const { statement, values: bound } = this.#insert;
+    try {
+      const { insertedKey } = await transaction.run(statement, bound(values, timestamp));
+      const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
+      if (mode === 'store') await sequences.raise(transaction, given);
+      return { key: key ?? insertedKey, outcome: 'created' };
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      return this.#notInserted(transaction, error, values);
+    }
   }
 
   async #notInserted(

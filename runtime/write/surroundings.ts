@@ -2,7 +2,6 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import type { Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
@@ -19,12 +18,12 @@ export interface Surroundings {
 /** What `restrict` of the users' classes means for what is stored (`access.md#restrict`). */
 export interface WriteRestrictions {
   /** Whether some entities of a dataclass are hidden from the current scope. */
-  hidesSome(dataclass: string): Pending<boolean>;
+  hidesSome(dataclass: string): Promise<boolean>;
   /**
    * Whether the conditions that complete a statement read nothing but the rows of their dataclasses, so
    * that a statement can apply them to the rows that it changes.
    */
-  areOfRows(statement: Statement): Pending<boolean>;
+  areOfRows(statement: Statement): Promise<boolean>;
   /** Runs work in a savepoint of the open transaction; if it throws, it is undone. */
   inPart<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -122,9 +121,9 @@ export interface UploadsOfEntities {
   /** How many values were read for it. */
   readonly taken: number;
   /** Reads what bodies of a dataclass name; call it before their transaction begins. */
-  load(dataclass: Dataclass, bodies: readonly Body[]): Pending<void>;
+  load(dataclass: Dataclass, bodies: readonly Body[]): Promise<void>;
   /** Stores how much of the uploads was used; call it when the entities are stored. */
-  settle(): Pending<void>;
+  settle(): Promise<void>;
   /** Call it when the loaded uploads are no longer needed. */
   release(): void;
   /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */

@@ -1,5 +1,4 @@
 import type { Dataclass } from '../../runtime/dataclass/dataclasses.js';
-import { drive, type Pending } from '../../runtime/dialect/pending.js';
 import type { KeyList } from '../../runtime/entity-set/key-list.js';
 import type { SelectionRequest } from '../../runtime/query/selection-request.js';
 import type { DataclassContext } from '../../runtime/class/objects/context.js';
@@ -15,9 +14,9 @@ export function dataclassOfSelection(value: unknown): Dataclass | undefined {
 }
 
 /** The keys of a selection, in its order, as an entity set stores them. */
-export function selectionKeys(selection: object): Pending<KeyList> {
+export function selectionKeys(selection: object): Promise<KeyList> {
   const state = selectionOf(selection);
-  return drive(new SelectionReader(state.code).keys(nodeOf(state)));
+  return new SelectionReader(state.code).keys(nodeOf(state));
 }
 
 /** The members of an entity set as a selection, in the order of the set. */

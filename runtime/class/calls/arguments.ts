@@ -15,7 +15,11 @@ import { isWellFormed } from '../../protocol/own-text.js';
 export interface ArgumentMakers {
   entity(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
   selection(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
-  media(type: 'image' | 'blob', json: Readonly<Record<string, unknown>>, at: Place): object;
+  media(
+    type: 'image' | 'blob',
+    json: Readonly<Record<string, unknown>>,
+    at: Place,
+  ): Promise<object>;
 }
 
 /** The place of a value: a parameter of a function, or an item of its list. */
@@ -69,23 +73,22 @@ export async function decodeArguments(
     } else if (areExact && json === null && parameter.type === 'any') {
       decoded.push(null);
     } else {
-      const value = argument(place, parameter, json, makers);
-      decoded.push(value instanceof Promise ? await value : value);
+      decoded.push(await argument(place, parameter, json, makers));
     }
   }
   for (const [index, json] of sent.slice(params.length).entries()) {
     const place = new Place(name, String(params.length + index + 1));
-    decoded.push(json === null ? null : decode(place, 'any', json, makers));
+    decoded.push(json === null ? null : scalar(place, 'any', json));
   }
   return decoded;
 }
 
-function argument(
+async function argument(
   place: Place,
   { type, optional }: ParameterDefinition,
   json: unknown,
   makers: ArgumentMakers,
-): unknown {
+): Promise<unknown> {
   if (json === null) {
     if (optional === true) return undefined;
     // Null is a JSON value like any other.
@@ -95,7 +98,12 @@ function argument(
   return decode(place, type, json, makers);
 }
 
-function decode(place: Place, type: FunctionType, json: unknown, makers: ArgumentMakers): unknown {
+async function decode(
+  place: Place,
+  type: FunctionType,
+  json: unknown,
+  makers: ArgumentMakers,
+): Promise<unknown> {
   if (type === 'image' || type === 'blob') return makers.media(type, object(place, json), place);
   if (typeof type === 'string') return scalar(place, type as ScalarType, json);
   if ('list' in type) return list(place, type.list, json, makers);
@@ -110,12 +118,14 @@ async function list(
   makers: ArgumentMakers,
 ): Promise<readonly unknown[]> {
   if (!Array.isArray(json)) throw place.refusal('must be a list');
+  const isScalar = typeof type === 'string' && type !== 'image' && type !== 'blob';
   const items: unknown[] = [];
   for (const [index, item] of (json as readonly unknown[]).entries()) {
     const at = place.item(index);
     if (item === null && type !== 'any') throw at.refusal('must not be null');
-    const value = item === null ? null : decode(at, type, item, makers);
-    items.push(value instanceof Promise ? await value : value);
+    if (item === null) items.push(null);
+    else if (isScalar) items.push(scalar(at, type as ScalarType, item));
+    else items.push(await decode(at, type, item, makers));
   }
   return items;
 }

@@ -3,7 +3,6 @@ import { type EntityState, stateOf } from '../objects/entity-state.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 import { referredValue } from '../objects/related-entity.js';
 import type { EntityObject } from '../objects/types.js';
-import type { Pending } from '../../dialect/pending.js';
 import { type Dataclass, dataclassIn, mayLeadNowhere } from '../../dataclass/dataclasses.js';
 import { requirePermission } from '../../dataclass/permissions.js';
 import {
@@ -36,7 +35,7 @@ export interface EntityArgumentContext {
   /** As the session sees it. */
   readonly visible: VisibleModel;
   /** Replaces the IDs of uploads by their bytes. */
-  readonly applyUploads: (dataclass: Dataclass, body: Body) => Pending<Body>;
+  readonly applyUploads: (dataclass: Dataclass, body: Body) => Promise<Body>;
 }
 
 /**

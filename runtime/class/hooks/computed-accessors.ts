@@ -70,26 +70,15 @@ export class ComputedAccessors {
 /**
  * Runs the runtime's part of the work with the result of an accessor; errors in the result are
  * those of the accessor.
- */
-export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R): R {
-  try {
-    return work(value);
-  } catch (error) {
-    throw accessorFailure(shown, error);
-  }
-}
-
-/**
- * Does what {@link checked} does, for work that is awaited.
  * @param isOfClient whether an error is one of the client nevertheless
  */
-export async function checkedLater<T>(
-  { shown }: Said<unknown>,
-  work: () => Promise<T>,
+export async function checked<T, R>(
+  { shown, value }: Said<T>,
+  work: (value: T) => Promise<R>,
   isOfClient: (error: unknown) => boolean = () => false,
-): Promise<T> {
+): Promise<R> {
   try {
-    return await work();
+    return await work(value);
   } catch (error) {
     throw isOfClient(error) ? error : accessorFailure(shown, error);
   }

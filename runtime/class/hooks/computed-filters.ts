@@ -3,7 +3,6 @@ import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { Aliases } from '../../dataclass/aliases.js';
 import { From } from '../../dataclass/source.js';
 import type { Dialect } from '../../dialect/dialect.js';
-import type { Pending } from '../../dialect/pending.js';
 import type { ComparisonNode, FilterNode } from '../../filter/ast.js';
 import { itemsOf, readValue, wrongComparator, written } from '../../filter/value-condition.js';
 import type { FilterInputs } from '../../filter/inputs.js';
@@ -18,7 +17,7 @@ import { incomparable } from '../../filter/resolve.js';
 import { type FilterInput, FilterSlots } from '../../filter/slots.js';
 import { filterCondition } from '../../filter/to-sql.js';
 import { refuse } from '../../protocol/errors.js';
-import { checked, checkedLater, type ComputedAccessors } from './computed-accessors.js';
+import { checked, type ComputedAccessors } from './computed-accessors.js';
 import { paramsOf } from '../objects/selection-values.js';
 import type { ComputedDefinition } from '../../protocol/definition.js';
 import { checkComparator } from '../../filter/condition.js';
@@ -56,22 +55,13 @@ export class ComputedFilters {
    * @throws RequestError 400 for an attribute without `query`, AccessorFailedError for wrong
    * filters
    */
-  resolve(
+  async resolve(
     dataclass: Dataclass,
     filter: PreparedFilter,
     inputs: FilterInputs,
     names: NameScope,
-  ): Pending<ResolvedFilter> | undefined {
+  ): Promise<ResolvedFilter | undefined> {
     if (computedIn(dataclass, filter.filter, names).length === 0) return undefined;
-    return this.#whole(dataclass, filter, inputs, names);
-  }
-
-  async #whole(
-    dataclass: Dataclass,
-    filter: PreparedFilter,
-    inputs: FilterInputs,
-    names: NameScope,
-  ): Promise<ResolvedFilter> {
     const calls: CallCount = { count: 0 };
     return together(
       filter,
@@ -152,32 +142,37 @@ export class ComputedFilters {
   /**
    * Reads, resolves and checks a filter that class code returned: its errors are not the client's.
    */
-  async #said(
+  #said(
     owner: Dataclass,
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
     depth: number,
     calls: CallCount,
   ): Promise<ResolvedNode> {
-    const { filter, inputs } = checked(said, ({ filter: text, values = [] }) => {
-      if (depth === maxDepth) {
-        throw new Error(
-          `filters of class code lead to more than ${maxDepth} others, one inside the other`,
-        );
-      }
-      const params = paramsOf(values);
-      const prepared = this.filters.prepare(text, params);
-      if (prepared.orderBy !== undefined) throw new Error('its filter must have no order by');
-      return { filter: prepared, inputs: filterInputs(prepared, params) };
-    });
-    const resolved = await checkedLater(
+    return checked(
       said,
-      () => this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, calls),
+      async ({ filter: text, values = [] }) => {
+        if (depth === maxDepth) {
+          throw new Error(
+            `filters of class code lead to more than ${maxDepth} others, one inside the other`,
+          );
+        }
+        const params = paramsOf(values);
+        const filter = this.filters.prepare(text, params);
+        if (filter.orderBy !== undefined) throw new Error('its filter must have no order by');
+        const inputs = filterInputs(filter, params);
+        const resolved = await this.#resolved(
+          owner,
+          filter.filter,
+          inputs,
+          'granted',
+          depth + 1,
+          calls,
+        );
+        this.#tryOut(owner, together(filter, resolved));
+        return resolved;
+      },
       (error) => error === calls.refusal,
     );
-    checked(said, () => {
-      this.#tryOut(owner, together(filter, resolved));
-    });
-    return resolved;
   }
 
   #tryOut(dataclass: Dataclass, { filter, inputs }: ResolvedFilter): void {

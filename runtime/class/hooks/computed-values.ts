@@ -1,5 +1,4 @@
-import type { Executor, JsonAnswer, PendingAnswer, Rows } from '../../dialect/executor.js';
-import type { Pending } from '../../dialect/pending.js';
+import type { Executor, JsonAnswer, Rows } from '../../dialect/executor.js';
 import {
   computedMark,
   type ComputedPlace,
@@ -40,12 +39,15 @@ const mostAttempts = 5;
 /** An executor whose answers hold the values of getters. */
 export function completingExecutor(executor: Executor, host: ClassContext): Executor {
   const values = new ComputedValues(host);
-  const completed = (statement: Statement, read: () => PendingAnswer): PendingAnswer =>
+  const completed = (
+    statement: Statement,
+    read: () => Promise<JsonAnswer | undefined>,
+  ): Promise<JsonAnswer | undefined> =>
     statement.computed === undefined ? read() : values.complete(statement.computed, read);
   /** The answer is the first column of a single row. */
   const completedRows = async (
     places: readonly ComputedPlace[],
-    read: () => Pending<Rows>,
+    read: () => Promise<Rows>,
   ): Promise<Rows> => {
     let others: readonly SqlValue[] = [];
     const answer = await values.complete(places, async () => {
@@ -62,10 +64,10 @@ export function completingExecutor(executor: Executor, host: ClassContext): Exec
     },
     read: (statement, given) => completed(statement, () => executor.read(statement, given)),
     value: (...given) => executor.value(...given),
-    rows: (statement, given) => {
-      const read = (): Pending<Rows> => executor.rows(statement, given);
-      return statement.computed === undefined ? read() : completedRows(statement.computed, read);
-    },
+    rows: (statement, given) =>
+      statement.computed === undefined
+        ? executor.rows(statement, given)
+        : completedRows(statement.computed, () => executor.rows(statement, given)),
     table: (...given) => executor.table(...given),
     explain: (...given) => executor.explain(...given),
     dataVersion: () => executor.dataVersion(),
@@ -92,7 +94,7 @@ class ComputedValues {
 
   async complete(
     places: readonly ComputedPlace[],
-    read: () => PendingAnswer,
+    read: () => Promise<JsonAnswer | undefined>,
   ): Promise<JsonAnswer | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await read();

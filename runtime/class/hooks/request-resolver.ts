@@ -1,12 +1,11 @@
 import { type NameScope, resolvePath } from '../../dataclass/attribute-path.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import type { Pending } from '../../dialect/pending.js';
 import type { ComputedRequests } from '../../query/selection-request.js';
 import { type OrderItem, maxOrderItems, parseOrderBy } from '../../query/order-by.js';
 import { orderOf, requestName, type SelectionRequest } from '../../query/selection-request.js';
 import type { ClassContext } from '../objects/context.js';
-import { ComputedAccessors, checked, checkedLater } from './computed-accessors.js';
-import { ComputedFilters, type ResolvedFilter } from './computed-filters.js';
+import { ComputedAccessors, checked } from './computed-accessors.js';
+import { ComputedFilters } from './computed-filters.js';
 import {
   overParts,
   type SelectionFilterNode,
@@ -40,38 +39,18 @@ export class RequestResolver implements ComputedRequests {
     this.#orders = new ComputedOrders(accessors, database.dialect, options);
   }
 
-  resolve<R extends SelectionRequest>(request: R): Pending<R> {
-    const { base, dataclass } = request;
+  async resolve<R extends SelectionRequest>(request: R): Promise<R> {
+    const { base, dataclass, filter, inputs } = request;
     if (base.kind === 'tree' && base.tree instanceof NodeTree) {
-      return this.#resolvedTree(request, base.tree) as Pending<R>;
+      return this.#resolvedTree(request, base.tree) as Promise<R>;
     }
-    const filter =
-      request.filter === undefined
-        ? undefined
-        : this.#filters.resolve(dataclass, request.filter, request.inputs, 'exposed');
-    if (filter !== undefined) {
-      return this.#resolvedRequest(request, filter, this.#orderBeside(request));
-    }
-    const order = this.#orders.resolve(dataclass, orderOf(request), 'exposed');
-    return order === undefined ? request : this.#resolvedRequest(request, undefined, order);
-  }
-
-  /**
-   * Never throws synchronously: nobody would await the filter, whose query already runs and may
-   * fail too.
-   */
-  async #orderBeside(request: SelectionRequest): Promise<readonly OrderItem[] | undefined> {
-    return this.#orders.resolve(request.dataclass, orderOf(request), 'exposed');
-  }
-
-  async #resolvedRequest<R extends SelectionRequest>(
-    request: R,
-    filter: Pending<ResolvedFilter> | undefined,
-    order: Pending<readonly OrderItem[] | undefined>,
-  ): Promise<R> {
-    // Both queries run by now: the first failure is the answer, and the other one is awaited too.
-    const [resolved, items] = await Promise.all([filter, order]);
-    const { dataclass, base } = request;
+    // A wrong order is refused before class code is asked for the filter.
+    const order = orderOf(request);
+    const [resolved, items] = await Promise.all([
+      filter && this.#filters.resolve(dataclass, filter, inputs, 'exposed'),
+      this.#orders.resolve(dataclass, order, 'exposed'),
+    ]);
+    if (resolved === undefined && items === undefined) return request;
     return {
       ...request,
       ...(resolved === undefined
@@ -162,11 +141,11 @@ class ComputedOrders {
    * @throws RequestError 400 for an order that becomes too long, AccessorFailedError for wrong
    * orders
    */
-  resolve(
+  async resolve(
     dataclass: Dataclass,
     items: readonly OrderItem[],
     names: NameScope,
-  ): Pending<readonly OrderItem[]> | undefined {
+  ): Promise<readonly OrderItem[] | undefined> {
     const isAny = items.some((each) => computedItemOf(dataclass, each, names) !== undefined);
     return isAny ? this.#resolved(dataclass, items, names, 0) : undefined;
   }
@@ -203,16 +182,14 @@ class ComputedOrders {
   ): Promise<readonly OrderItem[]> {
     const direction = descending ? 'desc' : 'asc';
     const said = await this.accessors.orderBy(owner, attribute, { direction });
-    const items = checked(said, (text) => {
+    const resolved = await checked(said, async (text) => {
       if (depth === maxDepth) {
         throw new Error(`orders of class code lead to more than ${maxDepth} others`);
       }
-      return parseOrderBy(text);
+      const items = await this.#resolved(owner, parseOrderBy(text), 'granted', depth + 1);
+      this.#tryOut(owner, items);
+      return items;
     });
-    const resolved = await checkedLater(said, () =>
-      this.#resolved(owner, items, 'granted', depth + 1),
-    );
-    checked(said, () => this.#tryOut(owner, resolved));
     return resolved.map((each) => ({
       path: [...relations, ...each.path],
       descending: each.descending,
@@ -222,9 +199,9 @@ class ComputedOrders {
   }
 
   /** An error in an order of class code is not the client's fault. */
-  #tryOut(dataclass: Dataclass, items: readonly OrderItem[]): unknown {
+  #tryOut(dataclass: Dataclass, items: readonly OrderItem[]): void {
     const context = queryContext(this.dialect, this.options);
-    return orderTerms(context, new From(context.aliases, dataclass), items, 'granted');
+    orderTerms(context, new From(context.aliases, dataclass), items, 'granted');
   }
 }
 

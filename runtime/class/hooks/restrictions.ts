@@ -10,7 +10,6 @@ import { Aliases } from '../../dataclass/aliases.js';
 import { From } from '../../dataclass/source.js';
 import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { WriteRestrictions } from '../../write/surroundings.js';
 import {
   type RestrictedStatement,
@@ -41,7 +40,7 @@ class RestrictionError extends Error {
 /** Bytes of the cached restrictions, one for each shape of filter that `restrict` returns. */
 const maxRestrictionBytes = 1024 * 1024;
 
-type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
+type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Promise<T>;
 
 /**
  * Writes what the current scope may see into the statements that read dataclasses with `restrict`
@@ -86,64 +85,60 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   });
 
   /** What restricts a statement in the current scope, by which its answer can be cached. */
-  keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
+  async keyOf({ restricted }: Statement): Promise<readonly SqlValue[]> {
     if (restricted === undefined) return [];
-    return whenThere(this.#ofAll(restricted.dataclasses), (resolved) =>
-      resolved.flatMap(({ id, values }) => [id, ...values]),
-    );
+    const resolved = await this.#ofAll(restricted.dataclasses);
+    return resolved.flatMap(({ id, values }) => [id, ...values]);
   }
 
   /**
    * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
    * others; errors are reported by those statements.
    */
-  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void> {
-    const resolving = dataclasses.map((each) => scope.rows?.of(each, this.#resolve));
-    if (resolving.some((each) => each instanceof Promise)) {
-      return Promise.allSettled(resolving.map(async (each) => each)).then(() => undefined);
-    }
+  async resolveAhead({ rows }: RequestScope, dataclasses: readonly string[]): Promise<void> {
+    if (rows === undefined) return;
+    await Promise.allSettled(dataclasses.map((each) => rows.of(each, this.#resolve)));
   }
 
-  readonly hidesSome: WriteRestrictions['hidesSome'] = (dataclass) =>
-    whenThere(this.#ofAll([dataclass]), (resolved) =>
-      resolved.some(({ condition }) => condition !== undefined),
-    );
+  async hidesSome(dataclass: string): Promise<boolean> {
+    const resolved = await this.#ofAll([dataclass]);
+    return resolved.some(({ condition }) => condition !== undefined);
+  }
 
-  readonly areOfRows: WriteRestrictions['areOfRows'] = ({ restricted }) =>
-    restricted === undefined ||
-    whenThere(this.#ofAll(restricted.dataclasses), (resolved) =>
-      resolved.every(({ isOfRow }) => isOfRow),
-    );
+  async areOfRows({ restricted }: Statement): Promise<boolean> {
+    if (restricted === undefined) return true;
+    const resolved = await this.#ofAll(restricted.dataclasses);
+    return resolved.every(({ isOfRow }) => isOfRow);
+  }
 
   readonly inPart: WriteRestrictions['inPart'] = (work) => this.host.write(work);
 
   #bound<T>(run: RunStatement<T>): RunStatement<T> {
-    return (statement, values) => {
-      const { restricted } = statement;
-      if (restricted === undefined) return run(statement, values);
-      return whenThere(this.#ofAll(restricted.dataclasses), (resolved) => {
-        const bound = values.slice(0, restricted.given);
-        for (const each of resolved) bound.push(...each.values);
-        return run(this.#completed(statement, restricted, resolved), bound);
-      });
-    };
+    return (statement, values) =>
+      statement.restricted === undefined
+        ? run(statement, values)
+        : this.#restricted(run, statement, statement.restricted, values);
+  }
+
+  async #restricted<T>(
+    run: RunStatement<T>,
+    statement: Statement,
+    restricted: RestrictedStatement,
+    values: readonly SqlValue[],
+  ): Promise<T> {
+    const resolved = await this.#ofAll(restricted.dataclasses);
+    const bound = values.slice(0, restricted.given);
+    for (const each of resolved) bound.push(...each.values);
+    return run(this.#completed(statement, restricted, resolved), bound);
   }
 
   /** @throws RestrictionError, and what `restrict` throws */
-  #ofAll(dataclasses: readonly string[]): Pending<readonly ResolvedRestriction[]> {
+  #ofAll(dataclasses: readonly string[]): Promise<readonly ResolvedRestriction[]> {
     const { rows } = this.host.scopes.current();
     if (rows === undefined) {
       throw new Error('It is not known which entities the session of this scope may see.');
     }
-    const resolved: ResolvedRestriction[] = [];
-    for (const each of dataclasses) {
-      const restriction = rows.of(each, this.#resolve);
-      if (restriction instanceof Promise) {
-        return Promise.all(dataclasses.map(async (name) => rows.of(name, this.#resolve)));
-      }
-      resolved.push(restriction);
-    }
-    return resolved;
+    return Promise.all(dataclasses.map((each) => rows.of(each, this.#resolve)));
   }
 
   /** A statement with restrictions, whose values are bound behind those of the request. */
@@ -173,22 +168,19 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     return completed;
   }
 
-  readonly #resolve = (dataclass: string, session: Session): Pending<ResolvedRestriction> =>
-    whenThere(this.#returned(dataclass, session), (returned) => {
-      if (returned === null) return unrestricted;
-      try {
-        const { filter, params } = filterOf(returned);
-        return this.#resolved(dataclass, this.filters.prepare(filter, params), params);
-      } catch (error) {
-        throw new RestrictionError(dataclass, error);
-      }
-    });
+  readonly #resolve = async (dataclass: string, session: Session): Promise<ResolvedRestriction> => {
+    const returned = await this.#returned(dataclass, session);
+    if (returned === null) return unrestricted;
+    try {
+      const { filter, params } = filterOf(returned);
+      return this.#resolved(dataclass, this.filters.prepare(filter, params), params);
+    } catch (error) {
+      throw new RestrictionError(dataclass, error);
+    }
+  };
 
   /** `restrict` runs as the server itself: what it reads is not restricted. */
-  #returned(dataclass: string, session: Session): unknown {
-    const failed = (thrown: unknown): never => {
-      throw failureOf(`${dataclass}.restrict`, thrown);
-    };
+  async #returned(dataclass: string, session: Session): Promise<unknown> {
     const { instance } = this.host.codeOf(dataclass);
     try {
       if (!('restrict' in instance) || typeof instance.restrict !== 'function') {
@@ -196,10 +188,9 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
       }
       const restrict = instance.restrict.bind(instance) as (session: Session) => unknown;
       // While a transaction is open, a database with one connection runs no other reads.
-      const returned = this.host.scopes.asServerWithin(() => restrict(session));
-      return isThenable(returned) ? Promise.resolve(returned).catch(failed) : returned;
+      return await this.host.scopes.asServerWithin(() => restrict(session));
     } catch (thrown) {
-      return failed(thrown);
+      throw failureOf(`${dataclass}.restrict`, thrown);
     }
   }
 
@@ -328,8 +319,4 @@ function filterOf(returned: unknown): {
     }
   }
   throw new Error('expected a filter, { filter, values } with a list of values, or null');
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }

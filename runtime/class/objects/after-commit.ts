@@ -34,6 +34,7 @@ export class AfterCommit {
     const { transaction } = current;
     const scope = {
       ...current,
+      client: undefined,
       transaction: undefined,
       nesting: undefined,
       exclusive: undefined,

@@ -1,7 +1,6 @@
 import type { LockTable } from '../../access/locks.js';
 import type { RequestScopes } from '../../access/request-scope.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import type { Pending } from '../../dialect/pending.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
 import type { ReadingContext } from '../../query/reading-context.js';
 import type { ChosenEntities } from '../../write/delete.js';
@@ -71,7 +70,7 @@ export interface DataclassContext {
    * @param attribute the name of a unique one; the key if it is left out
    * @throws PermissionError
    */
-  load(value: string | number, attribute?: string): Pending<EntityObject | undefined>;
+  load(value: string | number, attribute?: string): Promise<EntityObject | undefined>;
   /**
    * @param keys as they are stored
    * @returns one for each key, in their order; `undefined` for a key that no entity has

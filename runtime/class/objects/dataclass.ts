@@ -1,5 +1,4 @@
 import type { Session } from '../../access/session.js';
-import { whenThere } from '../../dialect/pending.js';
 import { decodeKey } from '../../protocol/key.js';
 import type { DataclassContext } from './context.js';
 import { givenValues } from './entity.js';
@@ -41,7 +40,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
 
   /** @returns `null` if no entity has the key; a text is compared without regard to case */
   async get(key: T['key']): Promise<T['entity'] | null> {
-    return whenThere(this.#code.load(key), (entity) => entity ?? null);
+    return (await this.#code.load(key)) ?? null;
   }
 
   /**

@@ -13,8 +13,6 @@ import { attributeColumn, shownAggregate } from '../../dataclass/comparable.js';
 import { column, From } from '../../dataclass/source.js';
 import type { Database } from '../../dialect/database.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
-import type { Rows } from '../../dialect/executor.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../../dialect/statement.js';
 import { valueTypeOf } from '../../dialect/value-type.js';
 import type {
@@ -179,9 +177,9 @@ export class EntityRows {
   }
 
   /** @param key in any case; no entity has a key that is impossible for the type */
-  byKey(key: string | number): Pending<EntityRow | undefined> {
+  byKey(key: string | number): Promise<EntityRow | undefined> {
     const stored = decodeKey(this.dataclass.key.type, String(key));
-    return stored === undefined ? undefined : this.#row(this.#byKey, stored);
+    return stored === undefined ? Promise.resolve(undefined) : this.#row(this.#byKey, stored);
   }
 
   /**
@@ -209,7 +207,7 @@ export class EntityRows {
    * @param name of a unique attribute
    * @param value in stored form, a text in any case
    */
-  byUnique(name: string, value: string | number): Pending<EntityRow | undefined> {
+  async byUnique(name: string, value: string | number): Promise<EntityRow | undefined> {
     const { dialect, executor } = this.database;
     const statement = getOrInsertComputed(this.#byUnique, name, () => {
       const from = new From(new Aliases(), this.dataclass, 'table');
@@ -221,7 +219,8 @@ export class EntityRows {
     const attribute = this.dataclass.allAttributes.get(name);
     const isText = attribute?.kind === 'storage' && attribute.type === 'string';
     const compared = isText ? dialect.foldText(String(value)) : value;
-    return whenThere(executor.rows(statement, [compared]), firstOf);
+    const [row] = await executor.rows(statement, [compared]);
+    return row;
   }
 
   /**
@@ -266,12 +265,9 @@ export class EntityRows {
     return dialect.compile(byKey(dialect.db, sql`${new Slot(0)}`, from.selecting(columns(from))));
   }
 
-  #row(statement: Statement, key: string | number): Pending<EntityRow | undefined> {
+  async #row(statement: Statement, key: string | number): Promise<EntityRow | undefined> {
     const value = comparableKey(this.dataclass, this.database.dialect, key);
-    return whenThere(this.database.executor.rows(statement, [value]), firstOf);
+    const [row] = await this.database.executor.rows(statement, [value]);
+    return row;
   }
-}
-
-function firstOf([row]: Rows): EntityRow | undefined {
-  return row;
 }

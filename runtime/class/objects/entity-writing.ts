@@ -1,7 +1,6 @@
 import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
 import { requirePermission } from '../../dataclass/permissions.js';
 import { ConstraintError } from '../../dialect/executor.js';
-import type { Pending } from '../../dialect/pending.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
 import { type ChosenEntities, EntityDeleter } from '../../write/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../../write/delete-refusal.js';
@@ -99,7 +98,8 @@ export class EntityWriting implements EntityWriter {
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {
             scope.onOutcome((isKept) => {
-              if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
+              // Locks of an entity that does not exist block nobody, and end with their session.
+              if (isKept) host.locks.forget(dataclass.name, [key]).catch(() => undefined);
             });
           },
         });
@@ -116,11 +116,6 @@ export class EntityWriting implements EntityWriter {
       throw isDenial(refused) ? new SaveError(deniedDeletion(refused)) : refused;
     }
   }
-}
-
-/** An error is ignored: locks of an entity that does not exist block nobody, and end with their session. */
-async function forgotten(forgetting: Pending<void>): Promise<void> {
-  await Promise.resolve(forgetting).catch(() => undefined);
 }
 
 /**

@@ -110,9 +110,9 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     const isHeld = (await locks.holderOf(name, key)) !== undefined;
     if ((await locks.lock(name, key, holder)) !== true) return false;
     if (isHeld) return true;
-    const release = async (): Promise<void> => {
-      await Promise.resolve(locks.unlock(name, key, holder.session)).catch(() => undefined);
-    };
+    // A lock that cannot be released ends with its session.
+    const release = (): Promise<unknown> =>
+      locks.unlock(name, key, holder.session).catch(() => undefined);
     // The entity may not exist after a rollback, and another one may get its key.
     scope?.onOutcome((isKept) => {
       if (!isKept) void release();

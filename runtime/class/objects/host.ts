@@ -4,7 +4,6 @@ import type { ScopeExecutor } from '../../access/scope-executor.js';
 import type { Session } from '../../access/session.js';
 import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
 import { requireReadInCode } from '../../dataclass/permissions.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { StateDatabase } from '../../dialect/state-database.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
 import type { Lifecycle, WriteRestrictions } from '../../write/surroundings.js';
@@ -173,10 +172,12 @@ class DataclassCode implements DataclassContext {
     return entity;
   }
 
-  load(value: string | number, attribute?: string): Pending<EntityObject | undefined> {
+  async load(value: string | number, attribute?: string): Promise<EntityObject | undefined> {
     const rows = this.readableRows();
-    const read = attribute === undefined ? rows.byKey(value) : rows.byUnique(attribute, value);
-    return whenThere(read, (row) => (row === undefined ? undefined : this.fromRow(row)));
+    const row = await (attribute === undefined
+      ? rows.byKey(value)
+      : rows.byUnique(attribute, value));
+    return row === undefined ? undefined : this.fromRow(row);
   }
 
   async loadAll(

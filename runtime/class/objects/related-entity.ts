@@ -1,4 +1,3 @@
-import { type Pending, whenThere } from '../../dialect/pending.js';
 import {
   memberName,
   type RelatedEntityDefinition,
@@ -57,21 +56,23 @@ export class AliasedEntityHandle<T extends EntityTypes> implements AliasedEntity
  * Reads a related entity, unless the entity object knows it already.
  * @param key by which the relation leads to it
  */
-function loadOnce(
+async function loadOnce(
   state: EntityState,
   key: string | number | null,
   relation: RelatedEntityDefinition | RelationAliasDefinition,
-): Pending<EntityObject | null> {
+): Promise<EntityObject | null> {
   if (key === null) return null;
   const { name, target } = relation;
   const known = state.related(name, key);
   if (known !== undefined) return known;
   const references = relation.kind === 'relatedEntity' ? relation.references : undefined;
-  return whenThere(state.code.host.codeOf(target).load(key, references), (entity) => {
-    if (entity === undefined) return null;
-    state.keepRelated(name, key, entity);
-    return entity;
-  });
+  const entity = await state.code.host.codeOf(target).load(key, references);
+  if (entity === undefined) return null;
+  // Other code may have read or set it meanwhile: then all get that object.
+  const since = state.related(name, key);
+  if (since !== undefined) return since;
+  state.keepRelated(name, key, entity);
+  return entity;
 }
 
 /**

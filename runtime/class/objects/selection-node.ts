@@ -1,6 +1,5 @@
 import { type NameScope, type Relation, relationsOf } from '../../dataclass/attribute-path.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import type { Pending } from '../../dialect/pending.js';
 import { type Key, type KeyList, keysOf, type KeyType } from '../../entity-set/key-list.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import type { PreparedFilter } from '../../filter/prepared-filter.js';
@@ -65,7 +64,7 @@ interface SelectionRequester {
   /** Whether the calling code now sees exactly what the session saw. */
   seesTheSame(): boolean;
   /** What the session sees of the selection, in order. */
-  keys(): Pending<KeyList>;
+  keys(): Promise<KeyList>;
 }
 
 export interface SelectionFilterNode extends Node {

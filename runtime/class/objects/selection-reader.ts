@@ -1,6 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.js';
 import type { JsonAnswer } from '../../dialect/executor.js';
-import { awaited, drive, type Pending, type Steps, whenThere } from '../../dialect/pending.js';
 import type { KeyList } from '../../entity-set/key-list.js';
 import { readKeys } from '../../entity-set/keys-reader.js';
 import { countStatement } from '../../query/counts.js';
@@ -12,7 +11,6 @@ import { boundGroups } from '../../query/group-request.js';
 import { TermReader } from '../../query/group-terms.js';
 import type { AnswerOptions } from '../../query/context.js';
 import { distinctStatement } from '../../query/distinct.js';
-import type { SqlValue } from '../../dialect/statement.js';
 import {
   queryContext,
   type Selection,
@@ -39,38 +37,32 @@ export class SelectionReader {
     this.#visible = code.visible();
   }
 
-  count(node: SelectionNode): Pending<number> {
-    const read = (request: TreeRequest): Pending<SqlValue | undefined> => {
-      const { statement, values } = this.#bound(request, 'code count', (selection) =>
-        countStatement(this.#dialect, this.#options, selection),
-      );
-      return this.#model.database.executor.value(statement, values);
-    };
-    return whenThere(whenThere(this.#resolved(node), read), Number);
+  async count(node: SelectionNode): Promise<number> {
+    const request = await resolvedTree(this.#model, node);
+    const { statement, values } = this.#bound(request, 'code count', (selection) =>
+      countStatement(this.#dialect, this.#options, selection),
+    );
+    return Number(await this.#model.database.executor.value(statement, values));
   }
 
   /** The entities, in order. */
-  entities(node: SelectionNode): Pending<EntityObject[]> {
-    return whenThere(this.#resolved(node), (request) => {
-      const { statement, values } = this.#bound(request, 'code rows', (selection) =>
-        this.#rowsStatement(request, selection),
-      );
-      const read = this.#model.database.executor.rows(statement, values);
-      return whenThere(read, (rows) => {
-        const entities: EntityObject[] = [];
-        for (const row of rows) {
-          // A stamp is never null: a row without one has no entity.
-          if (row[0] !== null) entities.push(this.code.fromRow(row));
-        }
-        return request.tree.isReversed ? entities.reverse() : entities;
-      });
-    });
+  async entities(node: SelectionNode): Promise<EntityObject[]> {
+    const request = await resolvedTree(this.#model, node);
+    const { statement, values } = this.#bound(request, 'code rows', (selection) =>
+      this.#rowsStatement(request, selection),
+    );
+    const entities: EntityObject[] = [];
+    for (const row of await this.#model.database.executor.rows(statement, values)) {
+      // A stamp is never null: a row without one has no entity.
+      if (row[0] !== null) entities.push(this.code.fromRow(row));
+    }
+    return request.tree.isReversed ? entities.reverse() : entities;
   }
 
   /** The keys, in order. */
-  *keys(node: SelectionNode): Steps<KeyList> {
-    const readable = yield* awaited(readableNode(node));
-    const keys = yield* readKeys(this.#model, treeRequest(this.#model, readable));
+  async keys(node: SelectionNode): Promise<KeyList> {
+    const readable = await readableNode(node);
+    const keys = await readKeys(this.#model, treeRequest(this.#model, readable));
     if (keys === undefined) throw new Error('A selection has keys, if none.');
     return keys;
   }
@@ -79,22 +71,20 @@ export class SelectionReader {
    * @param path as behind a dataclass in the address of `$compute`
    * @throws RequestError for a wrong path
    */
-  compute(node: SelectionNode, path: string, aggregate: Aggregate): Pending<unknown> {
-    const computed = this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
+  async compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown> {
+    const value = await this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
       checkAggregate(aggregate, resolved, path);
       return computeStatement(this.#dialect, this.#options, selection, resolved, aggregate, path);
     });
-    return whenThere(computed, (value) => this.#typed(path, value));
+    return this.#typed(path, value);
   }
 
   /** @throws RequestError for a wrong path */
-  distinct(node: SelectionNode, path: string): Pending<unknown[]> {
-    const found = this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
+  async distinct(node: SelectionNode, path: string): Promise<unknown[]> {
+    const values = await this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
       distinctStatement(this.#dialect, this.#options, selection, resolved, false),
     );
-    return whenThere(found, (values) =>
-      (values as readonly unknown[]).map((value) => this.#typed(path, value)),
-    );
+    return (values as readonly unknown[]).map((value) => this.#typed(path, value));
   }
 
   /**
@@ -102,12 +92,12 @@ export class SelectionReader {
    * @param terms as in `$compute`
    * @throws RequestError for what cannot be read
    */
-  groups(
+  async groups(
     node: SelectionNode,
     keys: readonly string[],
     terms: readonly string[],
     { having, values = [], orderBy, top, skip = 0 }: GroupOptions,
-  ): Pending<object[]> {
+  ): Promise<object[]> {
     const groups = {
       groupby: keys.join(),
       compute: terms.join(),
@@ -120,21 +110,19 @@ export class SelectionReader {
       names: 'all',
     } as const;
     const model = { ...this.#model, options: this.#options };
-    return whenThere(this.#resolved(node), (request) => {
-      const { statement, values: bound } = boundGroups(model, request, groups);
-      return whenThere(model.database.executor.read(statement, bound), (answer) => {
-        const { __GROUPS: found } = JSON.parse(textOf(answer ?? '')) as Groups;
-        const instants = this.#instants(groups);
-        return found.map((group) =>
-          Object.fromEntries(
-            Object.entries(group).map(([name, value]) => [
-              name,
-              typeof value === 'string' && instants.has(name) ? new Date(value) : value,
-            ]),
-          ),
-        );
-      });
-    });
+    const request = await resolvedTree(this.#model, node);
+    const { statement, values: bound } = boundGroups(model, request, groups);
+    const answer = await model.database.executor.read(statement, bound);
+    const { __GROUPS: found } = JSON.parse(textOf(answer ?? '')) as Groups;
+    const instants = this.#instants(groups);
+    return found.map((group) =>
+      Object.fromEntries(
+        Object.entries(group).map(([name, value]) => [
+          name,
+          typeof value === 'string' && instants.has(name) ? new Date(value) : value,
+        ]),
+      ),
+    );
   }
 
   /** The names of those members of groups that are instants. */
@@ -164,36 +152,24 @@ export class SelectionReader {
     return { ...this.#model.options, dateOnlyFormat: 'iso' };
   }
 
-  /**
-   * Mostly synchronous: then the stack of an error has the caller's line, whether the caller awaits
-   * or returns.
-   */
-  #resolved(node: SelectionNode): Pending<TreeRequest> {
-    return drive(resolvedTree(this.#model, node));
-  }
-
-  #values(
+  async #values(
     node: SelectionNode,
     path: string,
     aggregation: Aggregation,
     name: string,
     write: (selection: Selection, path: ValuePath) => SelectionStatement,
-  ): Pending<unknown> {
+  ): Promise<unknown> {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
-    return whenThere(this.#resolved(node), (request) => {
-      const bound = this.#bound(
-        request,
-        shape,
-        (selection) => write(selection, this.#valuePath(path, aggregation)),
-        { top },
-      );
-      const { executor } = this.#model.database;
-      const read = readComputed((...run) => executor.read(...run), bound);
-      return whenThere(read, (answer) =>
-        answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown),
-      );
-    });
+    const bound = this.#bound(
+      await resolvedTree(this.#model, node),
+      shape,
+      (selection) => write(selection, this.#valuePath(path, aggregation)),
+      { top },
+    );
+    const { executor } = this.#model.database;
+    const answer = await readComputed((...run) => executor.read(...run), bound);
+    return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {

@@ -3,7 +3,6 @@ import type { From } from '../../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../../dataclass/permissions.js';
 import type { BuiltQuery } from '../../dialect/compile.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
-import { awaited, type Pending, type Steps } from '../../dialect/pending.js';
 import type { OrderTerm } from '../../query/order-sql.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import type { FilterInputs } from '../../filter/inputs.js';
@@ -38,11 +37,15 @@ export class NodeTree implements SelectionTree {
   /** The position of the first input of each node among those of the tree. */
   readonly #positions: ReadonlyMap<SelectionNode, number>;
 
-  /** @param model as the reading code sees it */
+  /**
+   * @param model as the reading code sees it
+   * @throws PermissionError for what that code may not read
+   */
   constructor(
     readonly model: VisibleModel,
     readonly root: SelectionNode,
   ) {
+    requireReadable(model, root);
     const reading = new TreeReading(model.database.dialect);
     // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
     this.shape = model.statements.visible + reading.shapeOf(root);
@@ -72,7 +75,6 @@ export class NodeTree implements SelectionTree {
   }
 
   #writer(context: QueryContext, selection: Selection): SelectionWriter {
-    requireReadable(this.model, this.root);
     return new SelectionWriter(context, this.model, this.#positions, selection);
   }
 }
@@ -126,37 +128,30 @@ export function treeRequest(
  * A selection for the code that reads it now. A client's filter is part of the statement as long as
  * the code sees what the client's session saw; for other code, such as promoted code, it is the
  * list of entities that the session sees.
+ * @param known a node that is used twice stays one, so that its values are bound once
  */
-export function readableNode(node: SelectionNode): Pending<SelectionNode> {
-  return isForeign(node) ? readForeign(node) : node;
-}
-
-/** Whether the calling code does not see what a client's session saw. */
-function isForeign(node: SelectionNode): boolean {
-  if (!node.isRequested) return false;
-  return node.kind === 'requested' ? !node.requester.seesTheSame() : partsOf(node).some(isForeign);
-}
-
-/** A selection as a request, after class code has resolved it. */
-export function* resolvedTree(model: VisibleModel, node: SelectionNode): Steps<TreeRequest> {
-  const readable = yield* awaited(readableNode(node));
-  return yield* awaited(resolved(model, treeRequest(model, readable)));
-}
-
-/** @param known a node that is used twice stays one, so that its values are bound once */
-async function readForeign(
+export async function readableNode(
   node: SelectionNode,
   known = new Map<SelectionNode, SelectionNode>(),
 ): Promise<SelectionNode> {
   const done = known.get(node);
   if (done !== undefined || !node.isRequested) return done ?? node;
   let read: SelectionNode = node;
-  if (node.kind !== 'requested') read = await overParts(node, (part) => readForeign(part, known));
+  if (node.kind !== 'requested') read = await overParts(node, (part) => readableNode(part, known));
   else if (!node.requester.seesTheSame()) {
     read = listed(node.dataclass, await node.requester.keys());
   }
   known.set(node, read);
   return read;
+}
+
+/**
+ * A selection as a request, after class code has resolved it. What the code may not read is refused
+ * before the first await: the stack of that error has the line of code that does not await either.
+ */
+export async function resolvedTree(model: VisibleModel, node: SelectionNode): Promise<TreeRequest> {
+  const readable = node.isRequested ? await readableNode(node) : node;
+  return resolved(model, treeRequest(model, readable));
 }
 
 /** Walks a tree once for each request: its shape, and its values in that order. */

@@ -20,13 +20,11 @@ import { chosenToDelete } from '../../write/delete.js';
 import type { DatePart } from '../../filter/term.js';
 import type { Aggregate } from '../../protocol/aggregate.js';
 import { SelectionReader } from './selection-reader.js';
-import { drive } from '../../dialect/pending.js';
 import { resolvedTree } from './selection-tree.js';
 import { filterError } from '../../filter/lexer.js';
 import { filterInputs } from '../../filter/prepared-filter.js';
 import { shortened } from '../../protocol/names.js';
 import { parseOrderBy } from '../../query/order-by.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { DataclassContext } from './context.js';
 import { paramsOf } from './selection-values.js';
 
@@ -249,8 +247,8 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     const { content } = state;
     if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
     const end = position === -1 ? undefined : position + 1;
-    const read = readerOf(state).entities(sliced(content, position, end));
-    return whenThere(read, ([entity]) => entity ?? null);
+    const [entity] = await readerOf(state).entities(sliced(content, position, end));
+    return entity ?? null;
   }
 
   /** Whether an entity is stored and belongs to the selection; of `newSelection()`, whether it was added. */
@@ -269,8 +267,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * entity counts once. The sum of decimals is exact.
    */
   async sum<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P>> {
-    const sum = whenThere(this.#compute(path, 'sum'), (found) => found ?? 0);
-    return sum as Pending<NumberAt<T, P>>;
+    return ((await this.#compute(path, 'sum')) ?? 0) as NumberAt<T, P>;
   }
 
   /**
@@ -278,23 +275,23 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * @returns `null` if there are no numbers
    */
   async average<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P> | null> {
-    return this.#compute(path, 'average') as Pending<NumberAt<T, P> | null>;
+    return this.#compute(path, 'average') as Promise<NumberAt<T, P> | null>;
   }
 
   /** The least value; texts are compared without regard to case. */
   async min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    return this.#compute(path, 'min') as Pending<ValueAt<T, P> | null>;
+    return this.#compute(path, 'min') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
   async max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    return this.#compute(path, 'max') as Pending<ValueAt<T, P> | null>;
+    return this.#compute(path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; one of texts that differ only in case. */
   async distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
-    return readerOf(state).distinct(nodeOf(state), path) as Pending<ValueAt<T, P>[]>;
+    return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
   }
 
   /**
@@ -317,7 +314,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     }
     const state = selectionOf(this);
     const groups = readerOf(state).groups(nodeOf(state), keys, terms, options);
-    return groups as Pending<unknown> as Pending<GroupRow<T, K, A>[]>;
+    return groups as Promise<unknown> as Promise<GroupRow<T, K, A>[]>;
   }
 
   /** Reads all entities at once. */
@@ -346,7 +343,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   async drop(): Promise<number> {
     const state = selectionOf(this);
     const { model, writing } = state.code.visible();
-    const request = await drive(resolvedTree(model, nodeOf(state)));
+    const request = await resolvedTree(model, nodeOf(state));
     return writing.dropChosen(chosenToDelete(model, request));
   }
 
@@ -389,7 +386,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return this.#of(combined(kind, nodeOf(state), otherNode(state, other)));
   }
 
-  #compute(path: string, aggregate: Aggregate): Pending<unknown> {
+  #compute(path: string, aggregate: Aggregate): Promise<unknown> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, aggregate);
   }
@@ -467,7 +464,7 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   const rest =
     first.length < chunkSize
       ? undefined
-      : except(await drive(readerOf(state).keys(content)), keysOfEntities(state, first));
+      : except(await readerOf(state).keys(content), keysOfEntities(state, first));
   yield* first;
   if (rest === undefined) return;
   for (let start = 0; start < rest.length; start += chunkSize) {

@@ -79,7 +79,7 @@ async function saveOne(
   }
 }
 
-async function find(
+function find(
   code: DataclassContext,
   by: StorageDefinition,
   value: string | number,

@@ -194,7 +194,7 @@ export class PostgresPool {
     const process = connection.takeProcess();
     const client = await openClient(this.url);
     try {
-      await client.query('select pg_cancel_backend($1)', [process]);
+      if (!connection.isReleased) await client.query('select pg_cancel_backend($1)', [process]);
     } finally {
       await client.end();
     }

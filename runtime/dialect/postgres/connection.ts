@@ -164,7 +164,7 @@ export class PostgresConnection {
   /** Left out behind a pooler: a statement that one connection has prepared is unknown to the next one. */
   readonly #prepared: PreparedStatements | undefined;
   #isBroken = false;
-  #isReleased = false;
+  isReleased = false;
 
   constructor(
     private readonly client: PoolClient,
@@ -335,8 +335,8 @@ export class PostgresConnection {
 
   /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */
   release(isKept = true): void {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
+    if (this.isReleased) return;
+    this.isReleased = true;
     this.client.release(this.#isBroken || !isKept || this.#prepared?.isOutdated === true);
   }
 

@@ -3,14 +3,14 @@ import {
   clientLeft,
   DatabaseUnavailableError,
   type Executor,
-  type PendingAnswer,
+  type JsonAnswer,
   type Rows,
   type Table,
   type TableSearch,
   type Transaction,
   type TransactionFrame,
 } from '../executor.js';
-import { type Pending, settledWithin } from '../pending.js';
+import { settledWithin } from '../settled-within.js';
 import type { SqlValue, Statement } from '../statement.js';
 import type { AssumedCondition, Assumption } from '../state-database.js';
 import { WriterLine } from '../writer-line.js';
@@ -29,6 +29,9 @@ import { ConditionedTexts, Confirmation } from './confirmation.js';
 import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
+
+/** How long a statement may run whose client has left: a cancellation takes a connection of its own. */
+const leftMilliseconds = 250;
 
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
@@ -61,8 +64,12 @@ export class PostgresExecutor implements Executor {
     this.#writers = new WriterLine(undefined, options.size - 1);
   }
 
-  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer {
-    return this.value(statement, values, client) as PendingAnswer;
+  read(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Promise<JsonAnswer | undefined> {
+    return this.value(statement, values, client) as Promise<JsonAnswer | undefined>;
   }
 
   value(
@@ -118,17 +125,11 @@ export class PostgresExecutor implements Executor {
     return new Confirmation(assumption, texts);
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, frame?: TransactionFrame): Promise<T> {
     const confirmation = this.#confirmation();
     const before = beginningOf(frame);
-    const write = (): Promise<T> => this.#writing(() => this.#run(work, before, confirmation));
+    const write = (): Promise<T> => this.#writers.run(() => this.#run(work, before, confirmation));
     return confirmation === undefined ? write() : confirmation.ofChange(write);
-  }
-
-  #writing<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isClosed
-      ? Promise.reject(closedError())
-      : Promise.resolve(this.#writers.run(work));
   }
 
   readonly change = (
@@ -138,7 +139,7 @@ export class PostgresExecutor implements Executor {
   ): Promise<Rows> => {
     const confirmation = this.#confirmation();
     const change = (): Promise<Rows> =>
-      this.#writing(() => this.#changed(stepOf(statement, values), frame, confirmation));
+      this.#writers.run(() => this.#changed(stepOf(statement, values), frame, confirmation));
     return confirmation === undefined ? change() : confirmation.ofChange(change);
   };
 
@@ -151,7 +152,7 @@ export class PostgresExecutor implements Executor {
   }
 
   async #run<T>(
-    work: (transaction: Transaction) => Pending<T>,
+    work: (transaction: Transaction) => Promise<T>,
     before: readonly Step[],
     confirmation: Confirmation | undefined,
   ): Promise<T> {
@@ -201,17 +202,7 @@ export class PostgresExecutor implements Executor {
   }
 
   /** Runs steps as one transaction, and returns the rows of the last one. */
-  async together(steps: readonly Step[]): Promise<Rows> {
-    const confirmation = this.#confirmation();
-    if (confirmation === undefined) return this.#together(steps);
-    return confirmation.ofChange(async () => {
-      const rows = await this.#together([...confirmation.required, ...steps]);
-      confirmation.confirm();
-      return rows;
-    });
-  }
-
-  #together(steps: readonly Step[]): Promise<Rows> {
+  together(steps: readonly Step[]): Promise<Rows> {
     const [first] = steps;
     return this.#using(async (connection) => {
       if (steps.length === 1 && first !== undefined) {
@@ -255,18 +246,24 @@ export class PostgresExecutor implements Executor {
     read: () => Promise<T>,
   ): Promise<T> {
     if (client === undefined) return read();
+    // It may have waited for the connection.
+    if (client.hasLeft) throw clientLeft();
     const { signal } = client;
-    const cancel = (): void => {
-      // The read reports what happens to it.
-      this.connections.cancel(connection).catch(nothing);
+    let timer: NodeJS.Timeout | undefined;
+    const cancelLater = (): void => {
+      timer = setTimeout(() => {
+        // The read reports what happens to it.
+        this.connections.cancel(connection).catch(nothing);
+      }, leftMilliseconds).unref();
     };
-    signal.addEventListener('abort', cancel);
+    signal.addEventListener('abort', cancelLater);
     try {
       return await read();
     } catch (error) {
       throw signal.aborted ? clientLeft() : error;
     } finally {
-      signal.removeEventListener('abort', cancel);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', cancelLater);
     }
   }
 

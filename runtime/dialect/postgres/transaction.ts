@@ -7,7 +7,6 @@ import {
   type Transaction,
   UnconfirmedError,
 } from '../executor.js';
-import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import {
   type StatementResult,
@@ -213,7 +212,7 @@ export class PostgresTransaction implements Transaction {
     steps: readonly Step[],
     main: number,
     translate: Translate,
-    recover?: (done: number | undefined) => Pending<void>,
+    recover?: (done: number | undefined) => Promise<void> | void,
   ): Promise<StatementResult> {
     let done: number | undefined;
     try {

@@ -1,22 +1,22 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import Database, { type Statement as Prepared } from 'better-sqlite3';
 import type {
   Client,
   Executor,
-  PendingAnswer,
+  JsonAnswer,
   Rows,
   Table,
   TableSearch,
   Transaction,
   TransactionFrame,
 } from '../executor.js';
-import { type Pending, settledWithin, whenThere } from '../pending.js';
+import { settledWithin } from '../settled-within.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { translateError } from './errors.js';
 import type { SqliteConnections } from './open.js';
 import { closedError, SqliteReads, PreparedStatements } from './reads.js';
 import { SqliteTransaction } from './transaction.js';
-import { setTimeout } from 'node:timers/promises';
 
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
@@ -40,57 +40,57 @@ export class SqliteExecutor implements Executor {
   readonly #graceMilliseconds: number;
   readonly #connections: SqliteConnections;
   readonly #isShared: boolean;
-  readonly #transaction: SqliteTransaction;
+  readonly #statements: PreparedStatements;
+  readonly #longest: number;
+  #transaction: SqliteTransaction | undefined;
   readonly #begin: Prepared;
   readonly #commit: Prepared;
   #commits = 0;
   #isClosed = false;
   readonly #writers = new WriterLine();
   /** Reads that wait for the open transaction. */
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   constructor(connections: SqliteConnections, options: SqliteOptions = {}) {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
     this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;
-    const statements = new PreparedStatements(connections.writer);
-    const readStatements = this.#isShared ? statements : new PreparedStatements(connections.reader);
+    this.#longest = options.longest ?? Infinity;
+    this.#statements = new PreparedStatements(connections.writer);
+    const readStatements = this.#isShared
+      ? this.#statements
+      : new PreparedStatements(connections.reader);
     this.#reads = new SqliteReads(connections.reader, readStatements, options.offloading);
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
-    this.#transaction = new SqliteTransaction(connections.writer, statements, options.longest);
   }
 
-  read(statement: Statement, values: readonly SqlValue[], client?: Client): PendingAnswer {
-    return this.value(statement, values, client) as PendingAnswer;
+  read(
+    statement: Statement,
+    values: readonly SqlValue[],
+    client?: Client,
+  ): Promise<JsonAnswer | undefined> {
+    return this.value(statement, values, client) as Promise<JsonAnswer | undefined>;
   }
 
   value(
     statement: Statement,
     values: readonly SqlValue[],
     client?: Client,
-  ): Pending<SqlValue | undefined> {
-    return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.value(statement, values, client))
-      : this.#reads.value(statement, values, client);
+  ): Promise<SqlValue | undefined> {
+    return this.#outside(() => this.#reads.value(statement, values, client));
   }
 
-  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows> {
-    return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.rows(statement, values, client))
-      : this.#reads.rows(statement, values, client);
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Rows> {
+    return this.#outside(() => this.#reads.rows(statement, values, client));
   }
 
-  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table> {
-    return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.table(statement, values, client))
-      : this.#reads.table(statement, values, client);
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Table> {
+    return this.#outside(() => this.#reads.table(statement, values, client));
   }
 
-  explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {
-    return this.#mustWait
-      ? this.#afterTransaction(() => this.#reads.explain(statement, values))
-      : this.#reads.explain(statement, values);
+  explain(statement: Statement, values: readonly SqlValue[]): Promise<readonly TableSearch[]> {
+    return this.#outside(() => this.#reads.explain(statement, values));
   }
 
   dataVersion(): number {
@@ -100,94 +100,65 @@ export class SqliteExecutor implements Executor {
     return this.#commits;
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Pending<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, frame?: TransactionFrame): Promise<T> {
     return this.#writers.run(() => this.#run(work, frame));
   }
 
   async close(): Promise<void> {
     await settledWithin(this.#writers.idle(), this.#graceMilliseconds);
     this.#isClosed = true;
-    this.#transaction.close();
+    this.#transaction?.end();
     const reads = this.#reads.close();
     const { reader, writer } = this.#connections;
     if (writer.inTransaction) writer.exec('ROLLBACK');
-    if (reads !== undefined) await settledWithin(reads, readsMilliseconds);
+    await settledWithin(reads, readsMilliseconds);
     reader.close();
     if (!this.#isShared) lastCheckpoint(writer);
     writer.close();
     this.#runWaiting();
   }
 
-  #run<T>(
-    work: (transaction: Transaction) => Pending<T>,
+  async #run<T>(
+    work: (transaction: Transaction) => Promise<T>,
     frame: TransactionFrame | undefined,
-  ): Pending<T> {
+  ): Promise<T> {
     if (this.#isClosed) throw closedError();
-    const undone = (error: unknown): never => {
-      throw this.#undone(error);
-    };
+    const { file, writer } = this.#connections;
+    const transaction = new SqliteTransaction(writer, this.#statements, this.#longest, frame);
+    this.#transaction = transaction;
     try {
-      this.#connections.file?.check();
-      const pending = isBegun(this.#begin)
-        ? this.#begun(work, frame)
-        : beginLater(this.#begin).then(() => this.#begun(work, frame));
-      return pending instanceof Promise ? pending.catch(undone) : pending;
+      file?.check();
+      // Requests that have waited read all that they need before the next transaction begins.
+      if (this.#isShared) await setImmediate();
+      await begun(this.#begin);
+      transaction.prepare();
+      const result = await work(transaction);
+      transaction.complete();
+      this.#commit.run();
+      this.#commits += 1;
+      return result;
     } catch (error) {
-      return undone(error);
+      // After some errors, such as a full disk, SQLite has already rolled back.
+      if (writer.inTransaction) writer.exec('ROLLBACK');
+      throw translateError(error);
+    } finally {
+      transaction.end();
+      this.#runWaiting();
     }
   }
 
-  #begun<T>(
-    work: (transaction: Transaction) => Pending<T>,
-    frame: TransactionFrame | undefined,
-  ): Pending<T> {
-    // Another process may have locked the database until this one was closing it.
-    if (this.#isClosed) throw closedError();
-    this.#transaction.begin(frame);
-    return whenThere(work(this.#transaction), (result) => this.#committed(result));
-  }
-
-  #committed<T>(result: T): T {
-    this.#transaction.check();
-    this.#transaction.complete();
-    this.#commit.run();
-    this.#commits += 1;
-    // Before the next transaction begins, for which the waiting reads would have to wait, too.
-    this.#runWaiting();
-    return result;
-  }
-
-  /** @returns the error to throw */
-  #undone(error: unknown): unknown {
-    const { writer } = this.#connections;
-    // After some errors, such as a full disk, SQLite has already rolled back.
-    if (writer.inTransaction) writer.exec('ROLLBACK');
-    this.#runWaiting();
-    return translateError(error);
-  }
-
-  /** Whether reads would see uncommitted changes: a database in memory has a single connection. */
-  get #mustWait(): boolean {
-    return this.#isShared && this.#connections.writer.inTransaction;
-  }
-
-  #afterTransaction<T>(read: () => Pending<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
+  /** Reads when no transaction is open whose changes would be seen: a database in memory has a single connection. */
+  #outside<T>(read: () => Promise<T>): Promise<T> {
+    if (!this.#isShared || !this.#connections.writer.inTransaction) return read();
+    return new Promise((resolve) => {
       this.#waiting.push(() => {
-        try {
-          resolve(read());
-        } catch (error) {
-          reject(translateError(error));
-        }
+        resolve(read());
       });
     });
   }
 
   #runWaiting(): void {
-    const waiting = this.#waiting;
-    if (waiting.length === 0) return;
-    this.#waiting = [];
-    for (const read of waiting) read();
+    for (const read of this.#waiting.splice(0)) read();
   }
 }
 
@@ -198,33 +169,27 @@ const longestMilliseconds = 5_000;
 export const longestPauseMilliseconds = 4;
 
 /**
- * Begins a transaction when no other process locks the database any more. SQLite's own waiting would block the reads
+ * Begins a transaction, when no other process locks the database any more. SQLite's own waiting would block the reads
  * of this process, so the writing connection does not wait by itself (`busy_timeout`).
  * @param begin `begin immediate`
  * @throws SqliteError `SQLITE_BUSY` if another process locks it for too long
  */
-async function beginLater(begin: Prepared): Promise<void> {
+async function begun(begin: Prepared): Promise<void> {
   const end = performance.now() + longestMilliseconds;
-  let pause = 1;
-  while (performance.now() < end) {
-    await setTimeout(pause);
-    if (!begin.database.open) {
-      throw closedError();
+  for (let pause = 1; ; pause = Math.min(pause * 2, longestPauseMilliseconds)) {
+    try {
+      begin.run();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error;
     }
-    if (isBegun(begin)) return;
-    pause = Math.min(pause * 2, longestPauseMilliseconds);
+    await setTimeout(pause);
+    if (!begin.database.open) throw closedError();
   }
-  begin.run();
 }
 
-function isBegun(begin: Prepared): boolean {
-  try {
-    begin.run();
-    return true;
-  } catch (error) {
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
-    throw error;
-  }
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
 /** How long other processes may delay the checkpoint; closing the database takes them less time. */

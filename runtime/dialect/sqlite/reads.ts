@@ -7,7 +7,6 @@ import {
   type Table,
   type TableSearch,
 } from '../executor.js';
-import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateError } from './errors.js';
 import type { ReadAnswer, ReadKind } from './readers/messages.js';
@@ -81,7 +80,7 @@ export class SqliteReads {
   #pool: Promise<ReaderPool> | undefined;
   #isClosed = false;
 
-  /** @param offloading absent for a database in memory: then all reads run synchronously here */
+  /** @param offloading absent for a database in memory: then all reads run here */
   constructor(
     private readonly connection: Database,
     private readonly statements: PreparedStatements,
@@ -94,19 +93,22 @@ export class SqliteReads {
     statement: Statement,
     values: readonly SqlValue[],
     client?: Client,
-  ): Pending<SqlValue | undefined> {
+  ): Promise<SqlValue | undefined> {
     return this.#read('value', statement, values, firstValue, client);
   }
 
-  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Rows> {
+  rows(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Rows> {
     return this.#read('rows', statement, values, allRows, client);
   }
 
-  table(statement: Statement, values: readonly SqlValue[], client?: Client): Pending<Table> {
+  table(statement: Statement, values: readonly SqlValue[], client?: Client): Promise<Table> {
     return this.#read('table', statement, values, readTable, client);
   }
 
-  explain(statement: Statement, values: readonly SqlValue[]): readonly TableSearch[] {
+  async explain(
+    statement: Statement,
+    values: readonly SqlValue[],
+  ): Promise<readonly TableSearch[]> {
     this.#checkOpen();
     try {
       const steps = this.connection.prepare(`explain query plan ${statement.sql}`);
@@ -128,22 +130,22 @@ export class SqliteReads {
   }
 
   /** Stops running reads, until nothing else has the database open. */
-  close(): Pending<void> {
+  async close(): Promise<void> {
     this.#isClosed = true;
-    return this.#pool?.then((pool) => pool.close());
+    await (await this.#pool)?.close();
   }
 
   #checkOpen(): void {
     if (this.#isClosed) throw closedError();
   }
 
-  #read<T extends ReadAnswer>(
+  async #read<T extends ReadAnswer>(
     kind: ReadKind,
     statement: Statement,
     values: readonly SqlValue[],
     read: (prepared: Prepared, statement: Statement, values: readonly SqlValue[]) => T,
     client: Client | undefined,
-  ): Pending<T> {
+  ): Promise<T> {
     this.#checkOpen();
     try {
       const { sql } = statement;
@@ -166,9 +168,9 @@ export class SqliteReads {
       if (placement.isOffloaded()) {
         const question = { kind, sql, values: bind(statement, values) };
         this.#pool ??= offloading.openPool();
-        const answer = this.#pool.then((pool) => pool.ask(question, placement, client));
+        const pool = await this.#pool;
         // The process returns the form of the requested kind.
-        return answer as Promise<T>;
+        return (await pool.ask(question, placement, client)) as T;
       }
       const time = new RunTime(placement.isDoubtful);
       const answer = read(prepared, statement, values);

@@ -72,7 +72,7 @@ export class SqliteState implements StateDatabase {
     }
   }
 
-  run(...statements: readonly StateStatement[]): Rows {
+  async run(...statements: readonly StateStatement[]): Promise<Rows> {
     const { database } = this;
     try {
       this.#file.check();
@@ -91,7 +91,7 @@ export class SqliteState implements StateDatabase {
   }
 
   /** The transaction has the only connection that writes to the database: nobody else changes it. */
-  readWithin(_transaction: unknown, statement: StateStatement): Rows {
+  readWithin(_transaction: unknown, statement: StateStatement): Promise<Rows> {
     return this.run(statement);
   }
 
@@ -125,7 +125,7 @@ export class SqliteState implements StateDatabase {
     };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const each of this.#taken) each.close();
     this.database.close();
   }

@@ -15,35 +15,36 @@ import { allRows, firstValue, readTable, type PreparedStatements } from './reads
 
 const raiseStamp = `update "__datastore" set "value" = "value" + cast(? as integer) where "name" = 'globalStamp'`;
 
-/** Runs the statements of the open transaction of a connection; there is one at a time. */
+/** Runs the statements of one transaction; a connection has one at a time. */
 export class SqliteTransaction implements Transaction {
-  /** Whether the transaction may have ended: only then does it ask SQLite, which costs a tenth of a statement. */
+  /** Whether SQLite may have ended it: only then is it asked, which costs a tenth of a statement. */
   #mayHaveEnded = false;
+  #isOver = false;
   /** Set while the changes of a statement that exceeded its time limit have not been rolled back. */
   #overdue: QueryTimeoutError | undefined;
 
   #changes = 0;
-  #end: Statement | undefined;
 
-  /** @param longest milliseconds that a statement may run */
+  /**
+   * @param longest milliseconds that a statement may run
+   * @param frame what the transaction runs around its work
+   */
   constructor(
     private readonly database: Database,
     private readonly statements: PreparedStatements,
-    private readonly longest = Infinity,
+    private readonly longest: number,
+    private readonly frame: TransactionFrame | undefined,
   ) {}
 
-  /** To be called when the next transaction has begun. */
-  begin(frame: TransactionFrame | undefined): void {
-    this.#mayHaveEnded = false;
-    this.#overdue = undefined;
-    this.#changes = 0;
-    this.#end = frame?.end;
-    if (frame !== undefined) this.run(frame.begin, frame.values);
+  /** To be called when it has begun. */
+  prepare(): void {
+    this.check();
+    if (this.frame !== undefined) this.#attempt(runChange, this.frame.begin, this.frame.values);
   }
 
-  /** To be called when the database is closed. */
-  close(): void {
-    this.#mayHaveEnded = true;
+  /** To be called when it is committed or rolled back, or the database is closed. */
+  end(): void {
+    this.#isOver = true;
   }
 
   /**
@@ -54,8 +55,8 @@ export class SqliteTransaction implements Transaction {
    */
   check(): void {
     if (this.#overdue !== undefined) throw this.#overdue;
-    if (!this.#mayHaveEnded || this.database.inTransaction) return;
-    const reason = 'the database has given up the transaction, or is closed';
+    if (!this.#isOver && (!this.#mayHaveEnded || this.database.inTransaction)) return;
+    const reason = 'the database has given up the transaction, or the transaction has ended';
     throw new DatabaseUnavailableError(reason, undefined);
   }
 
@@ -65,11 +66,12 @@ export class SqliteTransaction implements Transaction {
 
   /** To be called before the commit. */
   complete(): void {
-    if (this.#end !== undefined) this.run(this.#end, []);
+    this.check();
+    if (this.frame?.end !== undefined) this.#attempt(runChange, this.frame.end, []);
     if (this.#changes > 0) this.statements.get(raiseStamp).prepared.run(this.#changes);
   }
 
-  run(statement: Statement, values: readonly SqlValue[]): RunResult {
+  async run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
     // No savepoint begins after an overdue statement, so any rollback to a savepoint undoes it.
     if (this.#overdue !== undefined && statement.sql.startsWith('rollback to ')) {
       this.#overdue = undefined;
@@ -78,23 +80,23 @@ export class SqliteTransaction implements Transaction {
   }
 
   /** Nobody else writes before the transaction has ended. */
-  aside(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
+  aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
     return this.value(statement, values);
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
+  async value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
     return this.#attempt(firstOfAll, statement, values);
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): JsonAnswer | undefined {
+  async read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
     return this.#attempt(readJson, statement, values);
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Rows {
+  async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
     return this.#attempt(readRows, statement, values);
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Table {
+  async table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
     const result = this.#attempt(runAny, statement, values);
     // Class code that writes SQL may end a transaction.
     this.#mayHaveEnded = true;

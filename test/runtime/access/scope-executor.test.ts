@@ -136,7 +136,7 @@ describe('An executor that knows its caller', () => {
     const note = (): void => {
       depths.push(scopes.current().transaction?.depth);
     };
-    const written = executor.write((transaction) => {
+    const written = await executor.write((transaction) => {
       note();
       return transaction.value(countRows, []);
     });

@@ -24,8 +24,8 @@ async function currentUser(by = client): Promise<unknown> {
 }
 
 /** The IDs of all sessions. */
-function alive(): readonly string[] {
-  return (server.sessions.sessions.store.list() as readonly { id: string }[]).map(({ id }) => id);
+async function alive(): Promise<readonly string[]> {
+  return (await server.sessions.sessions.store.list()).map(({ id }) => id);
 }
 
 describe('A guest', () => {
@@ -49,7 +49,7 @@ describe('A guest', () => {
       result: [null, '', true, [], 0, null, [true, true, false, false]],
     });
     expect(response.headers['set-cookie']).toBeUndefined();
-    expect(alive()).toEqual([]);
+    expect(await alive()).toEqual([]);
   });
 
   it('gets a session when something needs one, even in the middle of a request', async () => {
@@ -82,7 +82,7 @@ describe('A guest', () => {
     server.work['keep'] = (session) => [session.keep(), session.keep(), session.id];
     const { result } = (await run('keep')).json<{ result: string[] }>();
     expect(new Set(result).size).toBe(1);
-    expect(alive()).toEqual([result[0]]);
+    expect(await alive()).toEqual([result[0]]);
   });
 });
 
@@ -120,7 +120,7 @@ describe('A login', () => {
       expect([response.statusCode, response.json()]).toEqual([401, { result: false }]);
       expect(response.headers['set-cookie']).toBeUndefined();
     }
-    expect(alive()).toEqual([]);
+    expect(await alive()).toEqual([]);
   });
 
   it('creates another session, which takes over what the guest stored', async () => {
@@ -141,7 +141,7 @@ describe('A login', () => {
     ];
     const { result: user } = (await run('look')).json<{ result: [string] }>();
     expect(user).toEqual([expect.not.stringMatching(guest[0]), 'full', 7]);
-    expect(alive()).toEqual([user[0]]);
+    expect(await alive()).toEqual([user[0]]);
     expect(server.counts()).toEqual({ guests: 0, users: 1 });
     const thief = new Client(server.app);
     thief.cookie = before;
@@ -317,7 +317,7 @@ describe('Privileges', () => {
       cookies.push(client.cookie);
     }
     expect(new Set(cookies).size).toBe(3);
-    expect(alive().length).toBe(1);
+    expect((await alive()).length).toBe(1);
   });
 
   it('leave one session cookie in an answer, that of the last change, besides other cookies', async () => {

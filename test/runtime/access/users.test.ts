@@ -138,8 +138,8 @@ it('Users whose sessions have ended are found after a read that failed', async (
   vi.spyOn(statement, 'all').mockImplementationOnce(() => {
     throw new Error('disk I/O error');
   });
-  expect(() => stored.ended()).toThrow('disk I/O error');
-  expect(stored.ended()).toEqual(['mia']);
+  await expect(stored.ended()).rejects.toThrow('disk I/O error');
+  expect(await stored.ended()).toEqual(['mia']);
   await stored.close();
   vi.restoreAllMocks();
 });

@@ -7,7 +7,6 @@ import {
 } from '../../support/selection-access.js';
 import { selectionOf } from '../../../runtime/class/objects/selection.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
-import { drive } from '../../../runtime/dialect/pending.js';
 import { readPage } from '../../../runtime/query/page.js';
 import { readParameters } from '../../../runtime/query/parameters.js';
 import {
@@ -46,7 +45,7 @@ async function page(
   const { dataclass } = request;
   const parameters = { ...readParameters({}, 'read'), attributes, ...paging };
   const page = { format: 'collection', dataclass, parameters } as const;
-  const answer = await drive(readPage(context, request, page));
+  const answer = await readPage(context, request, page);
   if (answer === undefined) throw new Error('A selection has an answer.');
   return JSON.parse(Buffer.from(answer).toString()) as Collection;
 }

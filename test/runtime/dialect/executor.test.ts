@@ -113,7 +113,7 @@ describe.each(['file', 'memory'])('An executor of a database in a %s', (place) =
     isClosed = true;
     const reading = async (): Promise<unknown> => executor.value(all, [1]);
     await expect(reading()).rejects.toBeInstanceOf(DatabaseUnavailableError);
-    const writing = async (): Promise<unknown> => executor.write(() => 1);
+    const writing = async (): Promise<unknown> => executor.write(() => Promise.resolve(1));
     await expect(writing()).rejects.toBeInstanceOf(DatabaseUnavailableError);
   });
 });

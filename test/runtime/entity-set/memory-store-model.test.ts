@@ -107,27 +107,27 @@ const steps = fc.oneof(
 );
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 
-it('The store answers every sequence of requests like a plain list of sets', () => {
-  fc.assert(
-    fc.property(fc.array(steps, { maxLength: 60, size: 'max' }), (sequence) => {
+it('The store answers every sequence of requests like a plain list of sets', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { maxLength: 60, size: 'max' }), async (sequence) => {
       const clock = new FakeClock();
       const store = new MemoryEntitySetStore(maxBytes, clock);
       const model = new ModelStore(clock);
       const ids: string[] = [];
       for (const step of sequence) {
-        run(step, { store, model, clock, ids });
-        expect(store.usedBytes()).toBeLessThanOrEqual(maxBytes);
+        await run(step, { store, model, clock, ids });
+        expect(await store.usedBytes()).toBeLessThanOrEqual(maxBytes);
         for (const owner of ['S1', 'S2']) {
           const owned = model.alive().filter((set) => set.owner === owner);
-          expect(store.countOf(owner)).toBe(owned.length);
+          expect(await store.countOf(owner)).toBe(owned.length);
         }
-        expect(clock.waiting).toBe(store.usedBytes() === 0 ? 0 : 1);
+        expect(clock.waiting).toBe((await store.usedBytes()) === 0 ? 0 : 1);
       }
-      expect(plain(store.list())).toEqual(plain(model.alive()));
-      expect(store.usedBytes()).toBe(bytesOf(model.alive()));
+      expect(plain(await store.list())).toEqual(plain(model.alive()));
+      expect(await store.usedBytes()).toBe(bytesOf(model.alive()));
       // When all have expired, no timer is left.
       clock.advance(20_000_000);
-      expect([store.usedBytes(), clock.waiting]).toEqual([0, 0]);
+      expect([await store.usedBytes(), clock.waiting]).toEqual([0, 0]);
     }),
     { numRuns: sampled(1_500) },
   );
@@ -140,17 +140,17 @@ interface Both {
   readonly ids: string[];
 }
 
-function run(step: Step, { store, model, clock, ids }: Both): void {
+async function run(step: Step, { store, model, clock, ids }: Both): Promise<void> {
   const id = 'which' in step ? (ids[step.which % ids.length] ?? 'F'.repeat(32)) : '';
   switch (step.does) {
     case 'create': {
-      const set = unlessTooLarge(() => store.create(step.set));
+      const set = await unlessTooLarge(store.create(step.set));
       expect(model.store(set?.id ?? '', step.set)?.expires).toBe(set?.expires);
       if (set !== undefined) ids.push(set.id);
       return;
     }
     case 'recreate': {
-      const set = unlessTooLarge(() => store.recreate(id, step.set));
+      const set = await unlessTooLarge(store.recreate(id, step.set));
       const claim = { session: step.set.owner, dataclass: step.set.dataclass };
       const isTaken = model.alive().some((each) => each.id === id);
       const expected = isTaken ? model.access(id, claim) : model.store(id, step.set);
@@ -160,14 +160,14 @@ function run(step: Step, { store, model, clock, ids }: Both): void {
     case 'access': {
       const seconds = 'timeout' in step ? step.timeout : undefined;
       const expected = model.access(id, step.claim, seconds);
-      expect(shown(store.access(id, step.claim, seconds))).toEqual(shown(expected));
+      expect(shown(await store.access(id, step.claim, seconds))).toEqual(shown(expected));
       return;
     }
     case 'release':
-      expect(store.release(id, step.claim)).toBe(model.release(id, step.claim));
+      expect(await store.release(id, step.claim)).toBe(model.release(id, step.claim));
       return;
     case 'list':
-      expect(plain(store.list())).toEqual(plain(model.alive()));
+      expect(plain(await store.list())).toEqual(plain(model.alive()));
       return;
     case 'advance':
     case 'freeze':
@@ -175,9 +175,11 @@ function run(step: Step, { store, model, clock, ids }: Both): void {
   }
 }
 
-function unlessTooLarge(store: () => EntitySet | undefined): EntitySet | undefined {
+async function unlessTooLarge(
+  stored: Promise<EntitySet | undefined>,
+): Promise<EntitySet | undefined> {
   try {
-    return store();
+    return await stored;
   } catch (error) {
     if (error instanceof EntitySetTooLargeError) return undefined;
     throw error;

@@ -7,7 +7,7 @@ import { type Refusal, refusalOf } from '../refusal.js';
 const makers: ArgumentMakers = {
   entity: (dataclass, json) => Promise.resolve({ dataclass, json }),
   selection: (dataclass, json) => Promise.resolve({ selection: dataclass, json }),
-  media: (type, json) => ({ media: type, json }),
+  media: (type, json) => Promise.resolve({ media: type, json }),
 };
 
 function decode(

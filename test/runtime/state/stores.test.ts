@@ -195,7 +195,7 @@ describeState('The state of two servers', (make) => {
       record.storage.set('held', held);
       if (value === undefined) return;
       held['later'] = value;
-      expect(() => one.sessions.flush(record, true)).toThrow(TypeError);
+      await expect(one.sessions.flush(record, true)).rejects.toThrow(TypeError);
     });
 
     it('are limited for users, for guests and for one address', async () => {
@@ -410,11 +410,8 @@ describeState('The state of two servers', (make) => {
       const claim = { session: undefined, dataclass: 'Part' };
       const ids = [await one.sets.create(set), await one.sets.create(set)].map(({ id }) => id);
       // Room for both.
-      const sets = new DatabaseEntitySetStore(
-        state,
-        mostBytes,
-        2 * keys.byteLength,
-        () => undefined,
+      const sets = new DatabaseEntitySetStore(state, mostBytes, 2 * keys.byteLength, () =>
+        Promise.resolve(),
       );
       const access = async (...of: number[]): Promise<unknown> =>
         Promise.all(of.map(async (at) => sets.access(ids[at] as string, claim)));

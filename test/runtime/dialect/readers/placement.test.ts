@@ -97,10 +97,10 @@ describe('A read by a unique key whose index another server removes', () => {
       sql: 'select scanned() from "Large" where "code" = ?',
       bindings: [new Slot(0)],
     };
-    for (let run = 0; run < 2; run += 1) expect(reads.value(statement, ['a'])).toBe(1);
+    for (let run = 0; run < 2; run += 1) expect(await reads.value(statement, ['a'])).toBe(1);
     database.exec('drop index "Large (code=?)"');
     isSlow = true;
-    expect(reads.value(statement, ['a'])).toBe(1);
+    expect(await reads.value(statement, ['a'])).toBe(1);
     expect(asked).toEqual([]);
     void reads.value(statement, ['a']);
     await vi.waitFor(() => {
@@ -143,7 +143,7 @@ describe('A read that takes long in the server', () => {
     });
     const statement = { sql: 'select passed() from "Small" limit 1', bindings: [] };
     try {
-      for (let run = 0; run < 2; run += 1) expect(reads.value(statement, [])).toBe(1);
+      for (let run = 0; run < 2; run += 1) expect(await reads.value(statement, [])).toBe(1);
       void reads.value(statement, []);
       await new Promise(setImmediate);
     } finally {
