@@ -57,20 +57,25 @@ function sessionSettings(schema: string, queryTimeout: number | null): [string, 
   ];
 }
 
-/** Applies the settings in one statement. A session of the pool has a slot, and only transactions can write. */
+/**
+ * Applies the settings in one statement. A session of the pool has a slot, and only transactions can write.
+ * @returns the number of the database's process, which a pooler would not tell otherwise
+ */
 export async function prepareSession(
   client: ClientBase,
   schema: string,
   queryTimeout: number | null,
   isOfPool = false,
-): Promise<void> {
+): Promise<number> {
   const settings = sessionSettings(schema, queryTimeout);
   settings.push(['default_transaction_read_only', isOfPool ? 'on' : 'off']);
   const calls = settings.map(
     (_, index) => `set_config($${index * 2 + 1}, $${index * 2 + 2}, false)`,
   );
   if (isOfPool) calls.push(takeSlot(literal(schema), 'session'));
-  await client.query(`select ${calls.join(', ')}`, settings.flat());
+  const text = `select pg_backend_pid() as process, ${calls.join(', ')}`;
+  const { rows } = await client.query<{ readonly process: number }>(text, settings.flat());
+  return (rows[0] as { readonly process: number }).process;
 }
 
 /**
@@ -158,7 +163,8 @@ export class PostgresPool {
           done();
           return;
         }
-        prepareSession(client, schema, queryTimeout, true).then(() => {
+        prepareSession(client, schema, queryTimeout, true).then((process) => {
+          this.#states.of(client).process = process;
           done();
         }, done);
       },
@@ -187,11 +193,11 @@ export class PostgresPool {
 
   /**
    * Cancels what a connection runs, from outside of the pool, whose connections may all be in use.
-   * Behind a pooler, it is not known which process of the database runs it, so it runs on.
+   * Where a pooler lends a connection for each transaction, its process is not known, and it runs on.
    */
   async cancel(connection: PostgresConnection): Promise<void> {
-    if (this.beginning !== undefined) return;
     const process = connection.takeProcess();
+    if (process === undefined) return;
     const client = await openClient(this.url);
     try {
       if (!connection.isReleased) await client.query('select pg_cancel_backend($1)', [process]);

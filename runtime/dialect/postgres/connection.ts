@@ -139,6 +139,8 @@ interface ConnectionState {
    * the second one on, its session may change something outside of a transaction.
    */
   changes: number;
+  /** The number of the database's process; unknown where a pooler lends a connection for each transaction. */
+  process?: number;
 }
 
 /** The states of the connections of a pool. */
@@ -325,12 +327,13 @@ export class PostgresConnection {
   }
 
   /**
-   * Gives the number of the database's process, for the cancellation of what it runs. The connection is not used
-   * again: a late cancellation would meet its next statement.
+   * Gives the number of the database's process, if it is known, for the cancellation of what it runs. The connection is
+   * not used again then: a late cancellation would meet its next statement.
    */
-  takeProcess(): number {
-    this.#isBroken = true;
-    return (this.client as PoolClient & { readonly processID: number }).processID;
+  takeProcess(): number | undefined {
+    const { process } = this.state;
+    if (process !== undefined) this.#isBroken = true;
+    return process;
   }
 
   /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */

@@ -19,7 +19,11 @@ export class PgBouncer {
   ) {}
 
   /** @param url of a database of the server whose connections it lends */
-  static async start(url: string, connections: number): Promise<PgBouncer> {
+  static async start(
+    url: string,
+    connections: number,
+    mode: 'transaction' | 'session' = 'transaction',
+  ): Promise<PgBouncer> {
     const { hostname, port, username, password } = new URL(url);
     const folder = mkdtempSync(join(tmpdir(), 'drs-gen-pgbouncer-'));
     const own = await freePort();
@@ -37,7 +41,7 @@ export class PgBouncer {
         'unix_socket_dir =',
         'auth_type = scram-sha-256',
         `auth_file = ${users}`,
-        'pool_mode = transaction',
+        `pool_mode = ${mode}`,
         `default_pool_size = ${connections}`,
         'ignore_startup_parameters = extra_float_digits,options',
         '',
