@@ -61,6 +61,7 @@ export default tseslint.config(
     files: [
       'runtime/**/sqlite/**',
       'runtime/access/**',
+      'runtime/entity-set/memory-store.ts',
       'runtime/permissions/**',
       'runtime/state/**',
       'runtime/users/**',

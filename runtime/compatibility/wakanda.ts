@@ -1,3 +1,4 @@
+import { readKeys } from '../entity-set/keys-reader.js';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { stateOf } from '../class/objects/entity-state.js';
@@ -198,7 +199,7 @@ async function onRelated<T>(
   const { filters, database } = visible;
   const strict = { filters: filters.strict, database };
   const read = relatedRequest(strict, owner, relation, key, sent.input);
-  const keys = await host.scopes.run(own, () => visible.sets.keysOf(read));
+  const keys = await host.scopes.run(own, () => readKeys(visible, read));
   if (keys === undefined) throw missingEntity(ownerName);
   const code = host.codeOf(relation.target);
   return work(code.select(listed(code.dataclass, keys)));

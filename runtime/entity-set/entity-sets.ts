@@ -60,11 +60,6 @@ export class EntitySets {
     private readonly limits: SetLimits,
   ) {}
 
-  /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
-  keysOf(request: SelectionRequest): Promise<KeyList | undefined> {
-    return readKeys(this.context, request);
-  }
-
   /** Makes a set. @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`) */
   async create(
     dataclass: Dataclass,

@@ -46,8 +46,8 @@ export class MemoryEntitySetStore implements EntitySetStore {
     private readonly clock: Clock,
   ) {}
 
-  create(set: NewEntitySet): Promise<EntitySet> {
-    return Promise.resolve().then(() => this.#store(newUuid(), set));
+  async create(set: NewEntitySet): Promise<EntitySet> {
+    return this.#store(newUuid(), set);
   }
 
   async recreate(id: string, set: NewEntitySet, storedAs = id): Promise<EntitySet | undefined> {
@@ -58,9 +58,9 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return this.#store(storedAs, set);
   }
 
-  access(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined> {
+  async access(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined> {
     const set = this.#open(id, claim);
-    if (set === undefined) return Promise.resolve(undefined);
+    if (set === undefined) return undefined;
     if (timeout !== undefined) set.timeout = timeout;
     set.refreshed = this.clock.now();
     set.expires = set.refreshed + set.timeout * 1000;
@@ -68,21 +68,21 @@ export class MemoryEntitySetStore implements EntitySetStore {
     this.#sets.delete(id);
     this.#sets.set(set.id, set);
     if (this.#ofGuests.delete(set)) this.#ofGuests.add(set);
-    return Promise.resolve(set);
+    return set;
   }
 
-  release(id: string, claim: SetClaim): Promise<boolean> {
+  async release(id: string, claim: SetClaim): Promise<boolean> {
     const set = this.#open(id, claim);
     if (set !== undefined) this.#remove(set);
-    return Promise.resolve(set !== undefined);
+    return set !== undefined;
   }
 
-  countOf(session: string): Promise<number> {
-    return Promise.resolve(this.#aliveOf(session).length);
+  async countOf(session: string): Promise<number> {
+    return this.#aliveOf(session).length;
   }
 
-  listOf(session: string): Promise<readonly EntitySet[]> {
-    return Promise.resolve(this.#aliveOf(session));
+  async listOf(session: string): Promise<readonly EntitySet[]> {
+    return this.#aliveOf(session);
   }
 
   /** Removes the sets that belong to a session. */
@@ -104,13 +104,13 @@ export class MemoryEntitySetStore implements EntitySetStore {
     }
   }
 
-  list(): Promise<readonly EntitySet[]> {
+  async list(): Promise<readonly EntitySet[]> {
     this.#removeExpired();
-    return Promise.resolve([...this.#sets.values()]);
+    return [...this.#sets.values()];
   }
 
-  usedBytes(): Promise<number> {
-    return Promise.resolve(this.#bytes);
+  async usedBytes(): Promise<number> {
+    return this.#bytes;
   }
 
   close(): void {

@@ -11,7 +11,7 @@ import { explainedAnswer, preparePageOfKeys } from '../query/page.js';
 import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
 import type { ServiceContext } from './service-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
+import { membersRequest, narrowed, readKeys } from '../entity-set/keys-reader.js';
 
 /** What a request for entity sets says, and whose it is. */
 interface SetRequest {
@@ -42,7 +42,7 @@ export class EntitySetService {
     answerFormat(parameters, context.options);
     const definition = definitionOf(parameters, related);
     const isSorted = selection.orderBy !== undefined;
-    const keys = await context.sets.keysOf(selection);
+    const keys = await readKeys(context, selection);
     if (keys === undefined) return undefined;
     const source = sourceOf(selection, parameters, related);
     const answer = await this.#created(keys, isSorted, request, definition, source);

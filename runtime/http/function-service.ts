@@ -66,7 +66,7 @@ import {
 import { pageTop } from '../query/reading-context.js';
 import { expansionsOf } from '../query/expansions.js';
 import { projectionOf } from '../query/projection.js';
-import { narrowed } from '../entity-set/keys-reader.js';
+import { narrowed, readKeys } from '../entity-set/keys-reader.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -479,7 +479,7 @@ function chosenBy({ dataclass }: DataclassContext, request: SelectionRequest): S
 }
 
 async function keysOf(context: ServiceContext, request: SelectionRequest): Promise<KeyList> {
-  const keys = await context.sets.keysOf(request);
+  const keys = await readKeys(context, request);
   if (keys === undefined) throw new Error('A dataclass has keys, if none.');
   return keys;
 }

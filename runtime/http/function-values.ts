@@ -80,14 +80,12 @@ async function selectionAnswer(
   const dataclass = readableDataclass(context, name);
   const node = await readableNode(nodeOf(selectionOf(selection)));
   const request = treeRequest(host.visible(), node, dataclass);
-  const read =
-    parameters.method === 'entityset'
-      ? new EntitySetService(context, dataclass).create(request, {
-          parameters,
-          requester: setRequesterOf(session),
-        })
-      : readPage(context, request, { format: 'collection', dataclass, parameters });
-  const answer = await read;
+  const answer = await (parameters.method === 'entityset'
+    ? new EntitySetService(context, dataclass).create(request, {
+        parameters,
+        requester: setRequesterOf(session),
+      })
+    : readPage(context, request, { format: 'collection', dataclass, parameters }));
   if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
   return answer;
 }
