@@ -67,9 +67,7 @@ export class RequestSessions {
     const known = this.known(request);
     if (known !== undefined) return known;
     if (admit === undefined) return this.#find(request, reply);
-    const admission = this.#admitted(request, reply, admit);
-    (request as Known)[admitted] = admission;
-    return admission;
+    return ((request as Known)[admitted] = this.#admitted(request, reply, admit));
   }
 
   async #admitted(
@@ -120,16 +118,15 @@ export class RequestSessions {
     work: (session: RequestSession, trial?: SessionTrial) => Promise<T>,
   ): Promise<T> {
     const { trying } = this.sessions.store;
-    const found = async (): Promise<T> => work(await this.of(request, reply));
-    if (trying === undefined || !mayTry || this.known(request) !== undefined) return found();
-    const cached = this.triable(request);
-    if (cached === undefined) return found();
+    const isTried = mayTry && this.known(request) === undefined;
+    const cached = isTried ? this.triable(request) : undefined;
+    if (trying === undefined || cached === undefined) return work(await this.of(request, reply));
     return trying.run(
       cached,
       (trial) => work(this.#made(request, reply, cached, trial), trial),
-      () => {
+      async () => {
         (request as Known)[own] = undefined;
-        return found();
+        return work(await this.of(request, reply));
       },
     );
   }

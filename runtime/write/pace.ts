@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Milliseconds. */
 const longestStretch = 2;
 
@@ -11,20 +13,11 @@ export class Pace {
   /**
    * Waits until requests that arrived meanwhile are answered, if the last such pause was long ago.
    */
-  keep(): Promise<void> | undefined {
-    return performance.now() - this.#since < longestStretch ? undefined : this.#pause();
-  }
-
-  async #pause(): Promise<void> {
+  async keep(): Promise<void> {
+    if (performance.now() - this.#since < longestStretch) return;
     // The first may run before sockets are read, the second runs after that.
-    await immediate();
-    await immediate();
+    await setImmediate();
+    await setImmediate();
     this.#since = performance.now();
   }
-}
-
-function immediate(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

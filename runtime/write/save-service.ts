@@ -406,8 +406,7 @@ export class SaveService {
     const members: string[] = [];
     const pace = new Pace();
     for (const entry of entries) {
-      const rest = pace.keep();
-      if (rest !== undefined) await rest;
+      await pace.keep();
       const { result, json } = entry;
       const member =
         'problems' in result
@@ -474,8 +473,7 @@ class BodyTransaction {
     );
     for (const [saver, list] of lists) await saver.lock(this.#context, list);
     for (const entity of entities) {
-      const rest = this.#pace.keep();
-      if (rest !== undefined) await rest;
+      await this.#pace.keep();
       await this.#save(entity);
       // One refusal is enough to change nothing.
       if (counts && this.#isUndone) return;
@@ -559,8 +557,7 @@ class BodyTransaction {
   ): Promise<void> {
     for (const { inverse, entities } of related) {
       for (const each of entities) {
-        const rest = this.#pace.keep();
-        if (rest !== undefined) await rest;
+        await this.#pace.keep();
         const { saver, place } = each;
         const saved = await this.#saveOne({ ...each, ...saver.related(each, inverse, key) });
         if ('problems' in saved) refused.push({ place, refusal: saved });

@@ -180,7 +180,8 @@ export class EntitySaver {
     if (events !== undefined && (hasEvents || this.#isForSetter(body))) {
       return this.#saveByCode(context, events, body, address);
     }
-    if (decoded !== undefined) return this.store.save(context, address, decoded);
+    const known = decoded ?? this.decode({ body, address });
+    if (known !== undefined) return this.store.save(context, address, known);
     const { relations } = this.store.constraints;
     const referred = await relations.referred(context.transaction, body);
     return this.store.save(context, address, this.#decoded(body, address, referred));
