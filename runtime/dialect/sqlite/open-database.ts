@@ -244,7 +244,7 @@ export const sqliteDriver: DatabaseDriver = {
     try {
       await use(state);
     } finally {
-      state.close();
+      await state.close();
     }
   },
 };
