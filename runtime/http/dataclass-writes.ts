@@ -304,7 +304,7 @@ export class DataclassWrites {
     };
     // Restrictions that most changes need are resolved before the change blocks the database;
     // others when they are needed.
-    if (this.#restricted.length > 0) await restrictions?.resolveAhead(scope, this.#restricted);
+    await restrictions?.resolveAhead(scope, this.#restricted);
     return work(caller);
   }
 }

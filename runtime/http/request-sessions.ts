@@ -67,7 +67,9 @@ export class RequestSessions {
     const known = this.known(request);
     if (known !== undefined) return known;
     if (admit === undefined) return this.#find(request, reply);
-    return ((request as Known)[admitted] = this.#admitted(request, reply, admit));
+    const admission = this.#admitted(request, reply, admit);
+    (request as Known)[admitted] = admission;
+    return admission;
   }
 
   async #admitted(

@@ -180,8 +180,7 @@ export class EntitySaver {
     if (events !== undefined && (hasEvents || this.#isForSetter(body))) {
       return this.#saveByCode(context, events, body, address);
     }
-    const known = decoded ?? this.decode({ body, address });
-    if (known !== undefined) return this.store.save(context, address, known);
+    if (decoded !== undefined) return this.store.save(context, address, decoded);
     const { relations } = this.store.constraints;
     const referred = await relations.referred(context.transaction, body);
     return this.store.save(context, address, this.#decoded(body, address, referred));

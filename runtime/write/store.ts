@@ -149,15 +149,8 @@ export class EntityStore {
     if (locks?.guard !== undefined && context.mode !== 'preview') {
       return this.#changeGuarded(context, key, stamp, decoded);
     }
-    const refusal = this.#mayBeLocked(context)
-      ? await this.#refusedByLock(context, key)
-      : undefined;
+    const refusal = await this.#refusedByLock(context, key);
     return refusal ?? this.#change(context, key, stamp, decoded);
-  }
-
-  /** A preview ignores locks. */
-  #mayBeLocked({ mode }: SaveContext): boolean {
-    return this.surroundings.locks?.isEmpty === false && mode !== 'preview';
   }
 
   /** The statement of a change checks the lock; where nothing changes, a further one does. */
@@ -184,10 +177,13 @@ export class EntityStore {
   }
 
   /** The lock of another session, which a preview ignores. */
-  async #lockOf(context: SaveContext, key: string | number): Promise<Lock | undefined> {
-    if (!this.#mayBeLocked(context)) return undefined;
-    const { transaction, session } = context;
-    return this.surroundings.locks?.refusal(this.dataclass.name, key, session, transaction);
+  async #lockOf(
+    { transaction, mode, session }: SaveContext,
+    key: string | number,
+  ): Promise<Lock | undefined> {
+    const { locks } = this.surroundings;
+    if (locks === undefined || locks.isEmpty || mode === 'preview') return undefined;
+    return locks.refusal(this.dataclass.name, key, session, transaction);
   }
 
   async #refusedByLock(context: SaveContext, key: string | number): Promise<Refusal | undefined> {
@@ -248,14 +244,8 @@ export class EntityStore {
     received: Decoded,
   ): Promise<SaveResult> {
     const { relations } = this.constraints;
-    // Most dataclasses have no relation that may be hidden, and most changes none to look up.
-    const decoded =
-      relations.leadingNowhere.length === 0
-        ? received.without(nothingKept)
-        : await this.withoutHidden(context, key, received);
-    const { values, unrelated } = relations.mustResolve(decoded.values)
-      ? await relations.resolve(context.transaction, decoded)
-      : decoded;
+    const decoded = await this.withoutHidden(context, key, received);
+    const { values, unrelated } = await relations.resolve(context.transaction, decoded);
     const isRight = decoded.problems.length + unrelated.length === 0;
     return isRight && values.size > 0
       ? this.#update(context, key, stamp, decoded, values)
@@ -284,7 +274,7 @@ export class EntityStore {
       const run = this.#updates.changing(change) as BoundStatement;
       const { changes } = await transaction.run(run.statement, run.values);
       if (changes === 0) return await this.#unchanged(context, key, stamp, decoded, true);
-      if (mode === 'store' && !sequences.areNone) await sequences.raise(transaction, values);
+      if (mode === 'store') await sequences.raise(transaction, values);
       return { key, outcome: 'changed' };
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
@@ -464,7 +454,7 @@ export class EntityStore {
     try {
       const { insertedKey } = await transaction.run(statement, bound(values, timestamp));
       const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
-      if (mode === 'store' && !sequences.areNone) await sequences.raise(transaction, given);
+      if (mode === 'store') await sequences.raise(transaction, given);
       return { key: key ?? insertedKey, outcome: 'created' };
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
