@@ -119,6 +119,8 @@ export class RequestSessions {
     mayTry: boolean,
     work: (session: RequestSession, trial?: SessionTrial) => Promise<T>,
   ): Promise<T> {
+    // Most requests of a server without users: nothing is to be waited for.
+    if (this.#isStranger(request)) return work(this.#made(request, reply, undefined));
     const { trying } = this.sessions.store;
     const isTried = mayTry && this.known(request) === undefined;
     const cached = isTried ? this.triable(request) : undefined;
@@ -131,6 +133,13 @@ export class RequestSessions {
         return work(await this.of(request, reply));
       },
     );
+  }
+
+  /** Whether a request names no session, and no quota has to admit it. */
+  #isStranger(request: FastifyRequest): boolean {
+    const { cookie, authorization } = request.headers;
+    const isUnnamed = cookie === undefined && authorization === undefined;
+    return isUnnamed && (request as Known)[admitting] === undefined;
   }
 
   /** Whether {@link answer} tries cached sessions. */
