@@ -2,6 +2,7 @@ import type { Dataclass, Model } from '../model/model.js';
 import { hasClassCode, hasJobs } from './classes/class-code.js';
 import type { EmitContext } from './context.js';
 import type { EmittedFile } from './file.js';
+import { accessView } from './views/access.js';
 import { accessTableView } from './views/access-test.js';
 import {
   appView,
@@ -129,6 +130,7 @@ export const modelUnits: readonly ModelUnit[] = [
   { ...file('src/generated/jobs-command.ts', jobNamesView), when: hasJobs },
   file('src/main.ts', mainView),
   ...forRoles(
+    file('src/generated/access.ts', accessView),
     file('src/login.ts', emptyView),
     file('src/generated/user-table.ts', headerView),
     file('src/generated/users.ts', headerView),

@@ -4,8 +4,9 @@ import type { Client } from '../dialect/executor.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
+import { HeldBits } from './bits.js';
 import type { PrivilegeSet, Session } from './session.js';
-import type { SessionTrial } from './session-store.js';
+import type { Bits } from '../protocol/definition.js';
 
 /**
  * One request, or one task of the server: who asks, which rows they may see, in which transaction.
@@ -15,14 +16,14 @@ import type { SessionTrial } from './session-store.js';
  */
 export interface RequestScope {
   readonly session: Session;
+  /** What the session may do, fixed when the scope is made. */
+  readonly held: Bits;
   /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
   readonly isServer?: true | undefined;
   /** The ID of the request; absent in tasks of the server. */
   readonly requestId?: string | undefined;
   /** The client that waits for the answer, if reads end when it leaves; never set in a transaction. */
   readonly client?: Client | undefined;
-  /** Set for a request that is answered with a cached session. */
-  readonly trial?: SessionTrial | undefined;
   /** Absent if every row is visible: in the server's own scope, and without any `restrict`. */
   readonly rows?: VisibleRows | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
@@ -117,6 +118,7 @@ export class RequestScopes {
    */
   constructor(
     protected readonly server: RequestScope,
+    private readonly bits: HeldBits = new HeldBits(),
     private readonly isRestricted = false,
     storage = new AsyncLocalStorage<RequestScope>(),
   ) {
@@ -128,7 +130,7 @@ export class RequestScopes {
    * the server.
    */
   ofRequests(): RequestScopes {
-    return new ScopesOfRequests(this.server, this.isRestricted, this.#storage);
+    return new ScopesOfRequests(this.server, this.bits, this.isRestricted, this.#storage);
   }
 
   /** Call it when no code runs in a scope any more: until then, each promise of the process takes longer. */
@@ -136,11 +138,16 @@ export class RequestScopes {
     this.#storage.disable();
   }
 
+  heldBy({ privileges }: Pick<Session, 'privileges'>): Bits {
+    return this.bits.of(privileges);
+  }
+
   /** A new scope of a session, with the privileges that the session holds now. */
-  of(session: Session, requestId?: string, client?: Client, trial?: SessionTrial): RequestScope {
+  of(session: Session, requestId?: string, client?: Client): RequestScope {
+    const held = this.heldBy(session);
     return this.isRestricted
-      ? { session, requestId, client, trial, rows: new VisibleRows(session) }
-      : { session, requestId, client, trial };
+      ? { session, held, requestId, client, rows: new VisibleRows(session) }
+      : { session, held, requestId, client };
   }
 
   /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
@@ -168,10 +175,10 @@ export class RequestScopes {
     // Without spreads, which take longer than all else here.
     const scope: RequestScope = {
       session: current.session,
+      held: added.isServer === true ? this.server.held : current.held,
       isServer: added.isServer ?? current.isServer,
       requestId: current.requestId,
       client: added.transaction === undefined ? current.client : undefined,
-      trial: current.trial,
       rows: current.rows,
       transaction: added.transaction ?? current.transaction,
       exclusive: added.exclusive ?? current.exclusive,
@@ -185,9 +192,9 @@ export class RequestScopes {
    * transaction, if there is one. Code outside of that would wait for its own caller.
    */
   runWithin<T>(scope: RequestScope, work: () => T): T {
-    const { transaction, nesting, trial } = this.current();
-    const { session, isServer, requestId, rows, exclusive } = scope;
-    const within = { session, isServer, requestId, trial, rows, transaction, exclusive, nesting };
+    const { transaction, nesting } = this.current();
+    const { session, held, isServer, requestId, rows, exclusive } = scope;
+    const within = { session, held, isServer, requestId, rows, transaction, exclusive, nesting };
     return this.#storage.run(within, work);
   }
 
@@ -201,8 +208,7 @@ export class RequestScopes {
     const current = this.#storage.getStore();
     // Outside of any scope it is the server's own code already.
     if (current === undefined) return work();
-    const { transaction, nesting, trial } = current;
-    const isPart = transaction !== undefined || nesting !== undefined || trial !== undefined;
+    const isPart = current.transaction !== undefined || current.nesting !== undefined;
     return isPart ? this.runWithin(this.server, work) : this.asServer(work);
   }
 
@@ -211,11 +217,12 @@ export class RequestScopes {
    * @param requester the session of code that belongs to no scope
    */
   promoted<T>(added: readonly string[], work: () => T, requester: Session): T {
-    const scope = this.#storage.getStore() ?? { session: requester };
+    const scope = this.#storage.getStore() ?? this.of(requester);
     const session = new PromotedSession(scope.session, added);
+    if (scope.isServer === true) return this.#storage.run({ ...scope, session }, work);
     // `restrict` may check the privileges of the session.
-    const rows = scope.isServer === true ? undefined : this.of(session).rows;
-    return this.#storage.run({ ...scope, session, rows }, work);
+    const { held, rows } = this.of(session);
+    return this.#storage.run({ ...scope, session, held, rows }, work);
   }
 
   /** The scope of code that belongs to none. */

@@ -10,7 +10,7 @@ import {
   type SessionStorage,
   storageOf,
 } from './session.js';
-import type { SessionRecord, SessionTrial } from './session-store.js';
+import type { SessionRecord } from './session-store.js';
 import type { Sessions } from './sessions.js';
 
 /** Sends a session's token to its client. */
@@ -30,29 +30,23 @@ export class RequestSession implements Session {
   readonly #sessions: Sessions;
   readonly #carrier: Carrier;
   readonly #logins: LoginAttempts | undefined;
-  readonly #trial: SessionTrial | undefined;
   #found: SessionRecord | undefined;
   /** Sessions that this request had before, and ended. */
   readonly #earlier: SessionRecord[] = [];
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
 
-  /**
-   * @param logins `undefined` if nobody can log in
-   * @param trial set for a cached session, which must not be changed before it is known to be the same
-   */
+  /** @param logins `undefined` if nobody can log in */
   constructor(
     sessions: Sessions,
     carrier: Carrier,
     logins: LoginAttempts | undefined,
     found: SessionRecord | undefined,
-    trial?: SessionTrial,
   ) {
     this.#sessions = sessions;
     this.#carrier = carrier;
     this.#logins = logins;
     this.#found = found;
-    this.#trial = trial;
   }
 
   /** The stored session; `undefined` for a guest without state, and after it ended. */
@@ -121,7 +115,6 @@ export class RequestSession implements Session {
   }
 
   clearPrivileges(): void {
-    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return;
     this.#sessions.clear(record);
@@ -138,7 +131,6 @@ export class RequestSession implements Session {
    * @param idleTimeout seconds, if the client asks for an idle timeout of its own
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
-    this.#trial?.requireConfirmed();
     const isIn = await this.#sessions.watch(async (haveEnded) => {
       const granted = await this.#logins?.grantOf(user, password, this.origin.address);
       if (granted === undefined) return false;
@@ -167,7 +159,6 @@ export class RequestSession implements Session {
 
   /** @returns whether there was a session to end */
   logOut(): boolean {
-    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return false;
     this.#sessions.store.remove(record);
@@ -211,7 +202,6 @@ export class RequestSession implements Session {
   }
 
   #kept(): SessionRecord {
-    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
@@ -223,7 +213,6 @@ export class RequestSession implements Session {
   }
 
   #grant(grant: Grant): void {
-    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) {
       this.#carry(this.#replaceBy(this.#sessions.grant(record, grant)), record);

@@ -72,7 +72,7 @@ export class ScopeExecutor implements Executor {
       table: (statement, values) =>
         this.#read((client) => executor.table(statement, values, client)),
       explain: (statement, values) => executor.explain(statement, values),
-      change: change && ((statement, values) => this.#begin(() => change(statement, values))),
+      change: change && ((statement, values) => change(statement, values)),
     };
     this.#outside = restrictions?.reads(outside) ?? outside;
     this.#bound = restrictions?.transaction;
@@ -112,9 +112,7 @@ export class ScopeExecutor implements Executor {
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { transaction: open } = this.scopes.current();
     // Only the work itself uses the transaction: it needs no scope.
-    if (!this.#runsCode && open === undefined) {
-      return this.#begin(() => this.executor.write(work));
-    }
+    if (!this.#runsCode && open === undefined) return this.executor.write(work);
     const joined = this.#joined(({ transaction }) => work(transaction));
     return open === undefined ? this.#open(joined) : open.run(joined);
   }
@@ -144,16 +142,10 @@ export class ScopeExecutor implements Executor {
     return this.executor.close();
   }
 
-  /** Code that runs as the server, such as `restrict`, reads what there is: what it returns is dropped if necessary. */
-  #begin<T>(begin: () => T): T {
-    const { trial, isServer } = this.scopes.current();
-    return trial === undefined || isServer === true ? begin() : trial.begin(begin);
-  }
-
   #read<T>(read: (client: Client | undefined) => T): T {
     const { client } = this.scopes.current();
     if (client?.hasLeft === true) throw clientLeft();
-    return this.#begin(() => read(client));
+    return read(client);
   }
 
   #reads(): Reads {
@@ -166,20 +158,15 @@ export class ScopeExecutor implements Executor {
 
   async #open<T>(work: WorkInScope<T>): Promise<T> {
     let begun: TransactionScope | undefined;
-    const { trial, isServer } = this.scopes.current();
     try {
-      // What `restrict` stores as the server is not dropped with what it returns.
-      if (isServer === true) await trial?.confirmed();
-      const result = await this.#begin(() =>
-        this.executor.write((transaction) => {
-          const opened = new TransactionScope(transaction, undefined, this.#bound);
-          begun = opened;
-          return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
-            opened.close();
-            return new TransactionIdleError(this.#longestIdle);
-          });
-        }),
-      );
+      const result = await this.executor.write((transaction) => {
+        const opened = new TransactionScope(transaction, undefined, this.#bound);
+        begun = opened;
+        return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
+          opened.close();
+          return new TransactionIdleError(this.#longestIdle);
+        });
+      });
       begun?.reportOutcome(true);
       return result;
     } catch (error) {

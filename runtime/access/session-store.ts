@@ -65,43 +65,6 @@ export interface SessionRoom {
   readonly guestsOfAddress: number;
 }
 
-/** The attempt to answer a request with a cached session, while it is not known whether the session is still the same. */
-export interface SessionTrial {
-  /**
-   * Begins a statement, which also finds out whether the session is the same, unless that is known: if it is not, a read
-   * returns no rows, and a change fails.
-   * @param begin begins the statement before it returns
-   */
-  begin<T>(begin: () => T): T;
-  /**
-   * Waits until the session is known to be the same: for what must not happen otherwise.
-   * @throws UnconfirmedError if it is not
-   */
-  confirmed(): Promise<void>;
-  /**
-   * Does not wait: unless the session is known to be the same, the attempt is given up.
-   * @throws UnconfirmedError
-   */
-  requireConfirmed(): void;
-}
-
-/** Runs work with cached sessions before the database is asked about them. */
-export interface CachedSessions {
-  /** The session if it is cached, and has no rates. */
-  cached(token: string): SessionRecord | undefined;
-  /**
-   * Runs work with a cached session. Unless the session is known to be the same at the end, what the work has returned
-   * or thrown is dropped.
-   * @param work reads, or makes one change, by statements that the trial begins
-   * @param find finds the session, and runs the work with it: then, and if it is not cached any more
-   */
-  run<T>(
-    cached: SessionRecord,
-    work: (trial: SessionTrial) => Promise<T>,
-    find: () => Promise<T>,
-  ): Promise<T>;
-}
-
 /**
  * Stores sessions for their lifetime, in the memory of this process, or in the database for several
  * servers. Changes are synchronous, because class code makes them with `session.setPrivileges` and
@@ -115,8 +78,6 @@ export interface SessionStore {
    * @throws DatabaseUnavailableError if the store cannot be read: a user must not become a guest by that
    */
   find(token: string): Promise<SessionRecord | undefined>;
-  /** Absent if no statement of the application can check a session. */
-  readonly trying?: CachedSessions | undefined;
   /**
    * Ends the sessions of users who may not continue (`access.md#users`).
    * @throws DatabaseUnavailableError if the users cannot be read

@@ -1,5 +1,5 @@
 import { readKeys } from '../entity-set/keys-reader.js';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { stateOf } from '../class/objects/entity-state.js';
 import { listed } from '../class/objects/selection-node.js';
@@ -14,8 +14,7 @@ import { missingDataclass } from '../http/errors.js';
 import type { Callable, Calling, FunctionService } from '../http/function-service.js';
 import { parametersOf, readingParameters, refusedMethod } from '../http/reading-parameters.js';
 import { missingEntity, sendJson } from '../http/reply.js';
-import { requireExecution, requirePrivilege } from '../http/route-privileges.js';
-import type { DataclassRequest } from '../http/service-context.js';
+import { entitiesOf, requireBits } from '../access/bits.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -23,6 +22,7 @@ import { shortened } from '../protocol/names.js';
 import { refuseFormats } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { relatedRequest } from '../query/selection-request.js';
+import { partsOf } from '../http/service-context.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -66,7 +66,7 @@ function compatibleHandlers(
       if (request.method !== 'POST') return attributes(request, reply);
       const call = callOfRelated(request);
       if (call !== undefined) return callRelated(app, definition, call, request, reply);
-      const attribute = request.params.attributes?.trim();
+      const attribute = partsOf(request).attributes?.trim();
       const isBare = Object.keys(request.query as object).length === 0;
       // Its client sends a BLOB without saying what to do with it (protocol P14.6).
       if (isBare && isBlob(definition, attribute)) request.query = { $binary: 'true' };
@@ -120,7 +120,7 @@ interface RelatedCall {
  * `$emMethod`, with `$method=subentityset` (protocol P14.3); nothing if the request has none. Only
  * here is it a parameter: everywhere else it is unknown.
  */
-function callOfRelated({ query }: DataclassRequest): RelatedCall | undefined {
+function callOfRelated({ query }: FastifyRequest): RelatedCall | undefined {
   const entries = Object.entries(query as Readonly<Record<string, unknown>>);
   const named = entries.filter(([name]) => name.toLowerCase() === '$emmethod');
   const [first] = named;
@@ -138,16 +138,17 @@ async function callRelated(
   app: FastifyInstance,
   { name: ownerName }: DataclassDefinition,
   call: RelatedCall,
-  request: DataclassRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { sessions, services } = app;
+  const { sessions, scopes, services } = app;
   const session = await sessions.of(request, reply);
   const { context } = services.models.visibleTo(session);
   refuseLongBody(request, context.limits.bodySize);
   const owner = dataclassIn(context, ownerName);
-  requirePrivilege(request, session, 'read');
-  const path = request.params.attributes?.trim() ?? '';
+  const holder = { session, held: scopes.heldBy(session) };
+  requireBits(holder, 'read', owner.access?.read, entitiesOf(ownerName));
+  const path = partsOf(request).attributes?.trim() ?? '';
   const relation = owner.exposedAttributes.get(path);
   if (relation === undefined) throw unknownAttribute(owner, path, 'path');
   if (!leadsToMany(relation)) throw refusedMethod('subentityset', 'POST');
@@ -164,7 +165,7 @@ async function callRelated(
     throw unknownAttribute({ name: relation.target }, call.name, 'path');
   }
   const shown = `${relation.target}Selection.${call.name}`;
-  requireExecution(session, definition.access, shown);
+  requireBits(holder, 'execute', definition.access, `the function "${shown}"`);
   request.query = ofFunction(call.query, beyondRelation(owner, path, expand));
   return functions.handler({
     definition,
@@ -194,7 +195,7 @@ async function onRelated<T>(
   const host = services.classes?.host;
   if (host === undefined) throw new Error('Functions are called by class code.');
   const owner = dataclassIn(visible, ownerName);
-  const key = decodeKey(owner.key.type, readKeyClause(request.params.key ?? '').text);
+  const key = decodeKey(owner.key.type, readKeyClause(partsOf(request).key ?? '').text);
   if (key === undefined) throw missingEntity(ownerName);
   const { filters, database } = visible;
   const strict = { filters: filters.strict, database };
@@ -235,10 +236,10 @@ interface Recomputed {
 const taken: ReadonlySet<string> = new Set(['method', 'refresh', 'attributes', 'expand']);
 
 /** Nothing if the request wants something else, or is refused by the protocol's own handler. */
-function recomputed(request: DataclassRequest, dataclass: string): Recomputed | undefined {
+function recomputed(request: FastifyRequest, dataclass: string): Recomputed | undefined {
   const parameters = parametersOf(request, 'write');
   const { method, refresh } = parameters;
-  const { key } = request.params;
+  const { key } = partsOf(request);
   const isUpdate = method === 'update' || (method === undefined && key !== undefined);
   const saysMore = Object.entries(parameters).some(
     ([name, value]) => !taken.has(name) && value !== undefined && value !== false,

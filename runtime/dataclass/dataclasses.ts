@@ -2,6 +2,7 @@ import type { Aliases } from './aliases.js';
 import type {
   AggregateDefinition,
   AttributeDefinition,
+  DataAccess,
   DataclassDefinition,
   EventName,
   RelatedEntitiesDefinition,
@@ -42,6 +43,8 @@ export interface Dataclass {
   readonly ruled: readonly StorageDefinition[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
+  /** What each action needs. */
+  readonly access: DataAccess | undefined;
   /** Absent if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
   /** Whether clients can follow the changes of its entity sets. */
@@ -153,6 +156,7 @@ function link(
     key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,
     attributes: definition.attributes,
     queries: definition.queries,
+    access: definition.access,
     exposedAttributes: new Map(
       definition.attributes
         .filter((each) => each.exposed !== false)

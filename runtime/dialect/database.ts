@@ -123,8 +123,6 @@ function wrappedStateDatabase(state: StateDatabase, wrap: StatementWrapper): Sta
     // In the application's own database, the wrapper of its executor runs the statement.
     readWithin: (transaction, statement) =>
       state.schema === undefined ? run(statement) : state.readWithin(transaction, statement),
-    // The wrapper of the application's executor runs the statement.
-    assuming: state.assuming,
     take: (name, isWaiting, lost) => state.take(name, isWaiting, lost),
     close: () => state.close(),
   };

@@ -157,13 +157,6 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** Nothing was changed, because what the change assumes does not hold: see `StateDatabase.assuming`. */
-export class UnconfirmedError extends Error {
-  constructor(cause: unknown) {
-    super('what the change assumes does not hold', { cause });
-  }
-}
-
 /** The connection broke during a commit: what it should have stored may be stored. */
 export class UnknownOutcomeError extends DatabaseUnavailableError {}
 

@@ -22,24 +22,6 @@ interface StateWords {
   readonly hasFunctions: boolean;
 }
 
-/** A condition of the state, in SQL with the placeholders `$1`, `$2` and so on, and with the name of its schema. */
-export interface AssumedCondition {
-  /** An expression that is true if it holds. */
-  readonly holds: string;
-  /** An expression that is true if it holds, and fails if not. */
-  readonly required: string;
-}
-
-/** A condition that some work assumes to hold, before it is known to. */
-export interface Assumption {
-  readonly condition: AssumedCondition;
-  readonly values: readonly SqlValue[];
-  /** Whether a statement has found that it holds. */
-  isConfirmed: boolean;
-  /** Finds out whether it holds, by a statement of its own if necessary. */
-  holds(): Promise<boolean>;
-}
-
 /**
  * The database in which servers keep what they remember about their clients: a schema of the application's own
  * database, or a file beside it. Statements name tables as `drs_state.session`, whatever the schema is called.
@@ -62,13 +44,6 @@ export interface StateDatabase {
   run(...statements: readonly StateStatement[]): Promise<Rows>;
   /** Reads within a transaction of the application's database, where the state is part of it. */
   readWithin(transaction: Transaction, statement: StateStatement): Promise<Rows>;
-  /**
-   * Begins work of which the first statement finds out, in its own round trip, whether an assumption holds, unless that
-   * is known. If it does not, a read returns no rows; a change, or a transaction, changes nothing and fails with
-   * UnconfirmedError. The work begins that statement before it returns, unless it only reads. `undefined` if the state
-   * is another database.
-   */
-  readonly assuming: (<T>(assumption: Assumption, work: () => T) => T) | undefined;
   /**
    * Takes a name for this process; those who wait for it get it when it is released, or the process
    * that has it dies.

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { History } from '../audit/history.js';
@@ -13,10 +13,9 @@ import { type Parameters, refuseFormats } from '../query/parameters.js';
 import { readingParameters, refuseSetParameters } from './reading-parameters.js';
 import { RequestClient } from '../access/request-client.js';
 import { missingEntity, sendAnswer } from './reply.js';
-import { requirePrivilege } from './route-privileges.js';
-import type { DataclassRequest } from './service-context.js';
+import { partsOf } from './service-context.js';
 
-type Handler = (request: DataclassRequest, reply: FastifyReply) => void;
+type Handler = (request: FastifyRequest, reply: FastifyReply) => void;
 
 /** The handlers of the recorded changes of a dataclass. */
 interface HistoryHandlers {
@@ -83,22 +82,20 @@ function historyHandlers(
   const handler =
     (isOfOne: boolean): Handler =>
     async (request, reply) => {
-      const answer = await sessions.answer(request, reply, false, (session) => {
-        requirePrivilege(request, session, 'read');
-        const parameters = historyParameters(request);
-        const { context } = services.models.visibleTo(session);
-        const dataclass = context.dataclasses.get(name);
-        if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
-        refuseFormats(parameters, context.options, 'a history');
-        const history = new History(context, access, dataclass);
-        const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
-        return scopes.run(scope, () => {
-          if (!isOfOne) return history.read(parameters);
-          const { text } = readKeyClause(request.params.key ?? '');
-          const key = decodeKey(dataclass.key.type, text);
-          if (key === undefined) throw missingEntity(name);
-          return history.read(parameters, key);
-        });
+      const session = await sessions.of(request, reply);
+      const parameters = historyParameters(request);
+      const { context } = services.models.visibleTo(session);
+      const dataclass = context.dataclasses.get(name);
+      if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+      refuseFormats(parameters, context.options, 'a history');
+      const history = new History(context, access, dataclass);
+      const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
+      const answer = await scopes.run(scope, () => {
+        if (!isOfOne) return history.read(parameters);
+        const { text } = readKeyClause(partsOf(request).key ?? '');
+        const key = decodeKey(dataclass.key.type, text);
+        if (key === undefined) throw missingEntity(name);
+        return history.read(parameters, key);
       });
       sendAnswer(reply, name, answer);
       return reply;
@@ -106,7 +103,7 @@ function historyHandlers(
   return { collection: handler(false), entity: handler(true) };
 }
 
-function historyParameters(request: DataclassRequest): Parameters {
+function historyParameters(request: FastifyRequest): Parameters {
   const parameters = readingParameters(request);
   refuseSetParameters(parameters);
   for (const name of ['orderby', 'expand', 'attributes'] as const) {

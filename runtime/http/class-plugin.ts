@@ -3,10 +3,9 @@ import { fastifyPlugin } from 'fastify-plugin';
 import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 import { completingExecutor } from '../class/hooks/computed-values.js';
-import { classEvents, savesWithEvents } from '../class/hooks/events.js';
+import { classEvents } from '../class/hooks/events.js';
 import { Restrictions } from '../class/hooks/restrictions.js';
 import { RequestResolver } from '../class/hooks/request-resolver.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
 import type { ServedClasses } from './optional-plugins.js';
 
 /**
@@ -42,10 +41,6 @@ function servedClasses(
   const lifecycle = classEvents(definitions);
   return {
     registry,
-    runsIn: {
-      beforeReads: runsBeforeReads(definitions),
-      savesOf: savesWithEvents(definitions),
-    },
     lifecycleOf: (host) => lifecycle?.(host),
     hooksOf: (host, { database, dataclasses, options, filters, statements }) => {
       const restrictions = isRestricted
@@ -69,15 +64,4 @@ function servedClasses(
       };
     },
   };
-}
-
-/** Getters run when an entity has been read; code that filters or orders runs before. */
-function runsBeforeReads(definitions: readonly DataclassDefinition[]): boolean {
-  return definitions.some(({ attributes }) =>
-    attributes.some(
-      (each) =>
-        each.kind === 'computed' &&
-        (each.accessors.includes('query') || each.accessors.includes('orderBy')),
-    ),
-  );
 }

@@ -1,16 +1,13 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestClient } from '../access/request-client.js';
 import type { RequestScope } from '../access/request-scope.js';
-import type { Session } from '../access/session.js';
-import type { SessionTrial } from '../access/session-store.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import type { RoutePrivileges } from './route-privileges.js';
 import { readsByBody } from './reading-parameters.js';
 import { type Answer, sendAnswer } from './reply.js';
 import type { DataclassServices } from './served-model.js';
-import type { AddressParts, DataclassRequest } from './service-context.js';
+import { partsOf, type AddressParts } from './service-context.js';
 
-type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
+type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** The handlers of a dataclass: one for each address, for all methods that the emitted plugin registers there. */
 export interface DataclassHandlers {
@@ -34,8 +31,6 @@ declare module 'fastify' {
     readonly dataclass?: string;
     /** The function that the route calls, with its class or singleton: `Company.fromCity`. */
     readonly function?: string;
-    /** Who may use the route; without them, everyone (`access.md#what-roles-do`). */
-    readonly privileges?: RoutePrivileges | undefined;
   }
   interface FastifyInstance {
     /**
@@ -48,22 +43,18 @@ declare module 'fastify' {
 
 /** @param address the parameters of the route, unless its path is split here */
 type AddressHandler = (
-  request: DataclassRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   address?: AddressParts,
-) => unknown;
+) => Promise<unknown>;
 
 /** How requests of one kind are answered. */
-interface Answering {
-  readonly answer: (
-    services: DataclassServices,
-    request: DataclassRequest,
-    scope: RequestScope,
-    address: AddressParts,
-  ) => Promise<Answer>;
-  /** Whether a request may be answered while the database still checks its session, if it is plain. */
-  readonly mayTry?: boolean;
-}
+type Answering = (
+  request: FastifyRequest,
+  scope: RequestScope,
+  address: AddressParts,
+  services: DataclassServices,
+) => Promise<Answer>;
 
 /**
  * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
@@ -72,75 +63,46 @@ interface Answering {
  * @param mediaBodyLimit see {@link DataclassHandlers}
  */
 export function dataclassHandlers(
-  { sessions, scopes, services, setup }: FastifyInstance,
+  { sessions, scopes, services }: FastifyInstance,
   { name }: DataclassDefinition,
   nothing: Handler,
   mediaBodyLimit: number,
 ): DataclassHandlers {
-  const { models, runsIn, media } = services;
-  const triesReads = sessions.triesCached && !runsIn.beforeReads;
-  // Uploads of a body are read before its save begins.
-  const triesSaves = sessions.triesCached && media === undefined && !runsIn.savesOf.has(name);
-  /**
-   * @param writing answers POST, if it is not answered as GET
-   * @param mayAsk whether a POST may read by a filter in its body
-   */
+  const { models } = services;
+  /** @param writing answers POST, if it is not answered as GET */
   const handler =
-    (reading: Answering, writing?: Answering, mayAsk = true): AddressHandler =>
-    async (request, reply, address = request.params) => {
-      const asks = mayAsk && writing !== undefined && readsByBody(request, setup.limits.bodySize);
-      const isWrite = writing !== undefined && request.method === 'POST' && !asks;
-      const { answer, mayTry } = isWrite ? writing : reading;
-      const answered = (session: Session, trial?: SessionTrial): Promise<Answer> => {
-        const scope = scopes.of(session, request.id, new RequestClient(reply.raw), trial);
-        return scopes.run(scope, () =>
-          answer(models.visibleTo(session).servicesOf(name), request, scope, address),
-        );
-      };
-      const isTried = mayTry === true && !asks && isPlain(request);
-      sendAnswer(reply, name, await sessions.answer(request, reply, isTried, answered));
+    (reading: Answering, writing?: Answering): AddressHandler =>
+    async (request, reply, address = partsOf(request)) => {
+      const isWrite = writing !== undefined && request.method === 'POST' && !readsByBody(request);
+      const answering = isWrite ? writing : reading;
+      const session = await sessions.of(request, reply);
+      const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
+      const answer = await scopes.run(scope, () =>
+        answering(request, scope, address, models.visibleTo(session).servicesOf(name)),
+      );
+      sendAnswer(reply, name, answer);
       return reply;
     };
-  const readCollection: Answering = {
-    answer: ({ reads }, request, scope, address) => reads.readCollection(request, scope, address),
-    mayTry: triesReads,
-  };
-  const readEntity: Answering = {
-    answer: ({ reads }, request, scope, address) => reads.readEntity(request, scope, address),
-    mayTry: triesReads,
-  };
-  const writeAttributes: Answering = {
-    answer: ({ writes }, request, scope, address) =>
-      writes.writeAttributes(request, scope, address),
-  };
-  const readByValue = handler({
-    answer: ({ reads }, request, scope, address) => reads.readByValue(request, scope, address),
-    mayTry: triesReads,
-  });
+  const readCollection: Answering = (request, scope, address, { reads }) =>
+    reads.readCollection(request, scope, address);
+  const readEntity: Answering = (request, scope, address, { reads }) =>
+    reads.readEntity(request, scope, address);
+  const writeAttributes: Answering = (request, scope, address, { writes }) =>
+    writes.writeAttributes(request, scope, address);
+  const readByValue = handler((request, scope, address, { reads }) =>
+    reads.readByValue(request, scope, address),
+  );
   const attributesOfAll = handler(readCollection, writeAttributes);
   const entitySet = handler(
-    {
-      answer: ({ reads }, request, scope, address) => reads.readEntitySet(request, scope, address),
-    },
-    {
-      answer: ({ writes }, request, scope, address) =>
-        writes.writeEntitySet(request, scope, address),
-    },
+    (request, scope, address, { reads }) => reads.readEntitySet(request, scope, address),
+    (request, scope, address, { writes }) => writes.writeEntitySet(request, scope, address),
   );
   return {
-    collection: handler(readCollection, {
-      answer: ({ writes }, request, scope, address) =>
-        writes.writeCollection(request, scope, address),
-      mayTry: triesSaves,
-    }),
-    entity: handler(
-      readEntity,
-      {
-        answer: ({ writes }, request, scope, address) =>
-          writes.writeEntity(request, scope, address),
-        mayTry: triesSaves,
-      },
-      false,
+    collection: handler(readCollection, (request, scope, address, { writes }) =>
+      writes.writeCollection(request, scope, address),
+    ),
+    entity: handler(readEntity, (request, scope, address, { writes }) =>
+      writes.writeEntity(request, scope, address),
     ),
     attributes: handler(readEntity, writeAttributes),
     byValue: (request, reply) => {
@@ -158,20 +120,6 @@ export function dataclassHandlers(
     },
     mediaBodyLimit,
   };
-}
-
-/** Whether a GET only reads, and a POST only saves entities of its body: there is no `$lock`, and no other `$method`. */
-function isPlain({ method, query }: DataclassRequest): boolean {
-  const given = query as Readonly<Record<string, unknown>>;
-  const expected = method === 'POST' ? 'update' : undefined;
-  for (const name in given) {
-    // Names in another case count as well (protocol P1.5).
-    const known = name.toLowerCase();
-    const isChoice = method === 'POST' && known === '$filter';
-    if (known === '$lock' || isChoice || (known === '$method' && given[name] !== expected))
-      return false;
-  }
-  return true;
 }
 
 /**
@@ -195,9 +143,9 @@ const setMark = '$entityset';
  * slash, which belongs to a value, is split before it is decoded.
  * @param mark what stands before the wildcard
  */
-function segmentsBehind({ params, raw }: DataclassRequest, mark: '/' | ':'): readonly string[] {
-  const { '*': rest = '' } = params;
-  const { url = '' } = raw;
+function segmentsBehind(request: FastifyRequest, mark: '/' | ':'): readonly string[] {
+  const { '*': rest = '' } = partsOf(request);
+  const { url = '' } = request.raw;
   if (!/%2f/i.test(url)) return rest.split('/');
   const path = /^[^?#]*?\/rest\/([^?#]*)/.exec(url)?.[1] ?? '';
   const end = path.endsWith('/') ? -1 : undefined;

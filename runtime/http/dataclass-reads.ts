@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
+import { entitiesOf, requireBits } from '../access/bits.js';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
@@ -35,10 +37,9 @@ import {
   refuseSetParameters,
 } from './reading-parameters.js';
 import { LockService } from './lock-service.js';
-import { requirePrivilege } from './route-privileges.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { type Answer, missingEntity } from './reply.js';
-import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
+import type { AddressParts, ServiceContext } from './service-context.js';
 import { explainedAnswer, readPage, readTaggedPage } from '../query/page.js';
 import { taggedByContent } from '../query/tags.js';
 import { taggedRead } from './preconditions.js';
@@ -65,11 +66,10 @@ export class DataclassReads {
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
   async readCollection(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset'], { mayContinue: true });
     const { attributes } = address;
     if (attributes === '$entityset') {
@@ -93,11 +93,10 @@ export class DataclassReads {
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
   async readEntity(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], {
       mayLock: true,
       mayContinue: true,
@@ -135,11 +134,10 @@ export class DataclassReads {
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
   async readByValue(
-    request: DataclassRequest,
-    scope: RequestScope,
+    request: FastifyRequest,
+    _scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
     const { lookup = '', attributes } = address;
     const aggregation = aggregationOf(parameters);
@@ -156,11 +154,10 @@ export class DataclassReads {
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
   async readEntitySet(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    requirePrivilege(request, scope.session, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = address;
@@ -184,8 +181,8 @@ export class DataclassReads {
 
   /** `$lock=true|false` of one entity, by GET and POST (protocol P12.1). */
   async #lock(
-    request: DataclassRequest,
-    { session }: RequestScope,
+    request: FastifyRequest,
+    scope: RequestScope,
     { key, attributes }: RequestedEntity,
     parameters: Parameters,
   ): Promise<string> {
@@ -193,9 +190,10 @@ export class DataclassReads {
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
     refuseFormats(parameters, this.#context.options, '$lock');
     // A lock protects what its holder wants to change.
-    requirePrivilege(request, session, 'update');
+    const { name, access } = this.#dataclass;
+    requireBits(scope, 'update', access?.update, entitiesOf(name));
     refuseCrossSite(request);
-    return this.#locks.answer(session, key, lock === true);
+    return this.#locks.answer(scope.session, key, lock === true);
   }
 
   get #locks(): LockService {
@@ -205,7 +203,7 @@ export class DataclassReads {
 
   /** A page of entities, in the format that the request wants. */
   async #page(
-    request: DataclassRequest,
+    request: FastifyRequest,
     selection: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
@@ -222,7 +220,7 @@ export class DataclassReads {
     return explainedAnswer(context, selection, parameters, answer);
   }
 
-  #aggregate(request: DataclassRequest, wanted: AggregateRequest): Promise<Answer> {
+  #aggregate(request: FastifyRequest, wanted: AggregateRequest): Promise<Answer> {
     const context = this.#context;
     const tagged = isExplained(wanted.parameters) ? undefined : taggedRead(request.raw);
     return tagged === undefined
@@ -235,7 +233,7 @@ export class DataclassReads {
    * exist.
    */
   #related(
-    request: DataclassRequest,
+    request: FastifyRequest,
     relation: ToManyDefinition,
     key: string | number,
     parameters: Parameters,
@@ -288,7 +286,7 @@ export class DataclassReads {
 }
 
 /** Reading an entity costs as much as reading the version of the data would: its tag is made of its content. */
-function taggedEntity({ raw }: DataclassRequest, json: JsonAnswer | undefined): Answer {
+function taggedEntity({ raw }: FastifyRequest, json: JsonAnswer | undefined): Answer {
   const tagged = taggedRead(raw);
   return tagged === undefined || json === undefined ? json : taggedByContent(tagged, json);
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { failureOf } from '../class/objects/failure.js';
@@ -19,13 +20,12 @@ import {
 } from './reading-parameters.js';
 import { bodyTooLarge } from './errors.js';
 import { type Answer, missingEntity } from './reply.js';
-import { allows, requirePrivilege } from './route-privileges.js';
 import { isUnique } from '../write/finder.js';
 import { SaveService, type WriteCaller } from '../write/save-service.js';
 import { readJson } from './body.js';
 import { readIfMatch, refuseIfMatch } from './preconditions.js';
 import type { DataclassReads } from './dataclass-reads.js';
-import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
+import type { AddressParts, ServiceContext } from './service-context.js';
 
 /** Answers changes of one dataclass, for `dataclass-handlers.ts`. */
 export class DataclassWrites {
@@ -49,7 +49,7 @@ export class DataclassWrites {
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
   async writeCollection(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
@@ -68,7 +68,6 @@ export class DataclassWrites {
     const isChoice = parameters.filter !== undefined || parameters.atMost !== undefined;
     if (method === 'update' && isChoice) return this.#changeChosen(request, scope, parameters);
     if (method !== 'delete') return this.#write(request, scope, method, parameters);
-    requirePrivilege(request, scope.session, 'drop');
     refuseIfMatch(request.headers);
     return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMatching(parameters, session),
@@ -77,7 +76,7 @@ export class DataclassWrites {
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
   async writeEntity(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
@@ -89,7 +88,6 @@ export class DataclassWrites {
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(address.key ?? '');
     if (method !== 'delete') return this.#write(request, scope, method, parameters, text);
-    requirePrivilege(request, scope.session, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
     const ifMatch = readIfMatch(request.headers);
     return this.#asCaller(request, scope, ({ session }) =>
@@ -102,7 +100,7 @@ export class DataclassWrites {
    * `$binary`, or to a function: this model has none that can be called.
    */
   async writeAttributes(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
@@ -124,7 +122,7 @@ export class DataclassWrites {
   }
 
   async writeEntitySet(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
@@ -139,7 +137,6 @@ export class DataclassWrites {
     if (method !== 'delete' && method !== 'update') {
       return this.reads.readEntitySet(request, scope, address);
     }
-    requirePrivilege(request, scope.session, method === 'delete' ? 'drop' : 'update');
     refuseIfMatch(request.headers);
     const parameters = parametersOf(request, 'write');
     const { set = '' } = address;
@@ -157,12 +154,11 @@ export class DataclassWrites {
    * @param find the members of the set
    */
   #changeChosen(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     parameters: Parameters,
     find?: () => Promise<KeyList>,
   ): Promise<Answer> {
-    requirePrivilege(request, scope.session, 'update');
     refuseIfMatch(request.headers);
     const { body, headers } = request;
     const { atMost } = parameters;
@@ -178,7 +174,7 @@ export class DataclassWrites {
   }
 
   #write(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     method: string,
     parameters: Parameters,
@@ -186,7 +182,6 @@ export class DataclassWrites {
   ): Promise<Answer> {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
-    requireEither(request, scope);
     refuseFormats(parameters, this.context.options, 'a change');
     // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
@@ -254,14 +249,13 @@ export class DataclassWrites {
   }
 
   #writeMedia(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     clause: string,
     name: string,
     type: 'image' | 'blob',
   ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
-    requirePrivilege(request, scope.session, 'update');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
     refuseFormats(parameters, this.context.options, what);
     const attribute = this.dataclass.exposedAttributes.get(name);
@@ -291,7 +285,7 @@ export class DataclassWrites {
 
   /** Makes a change for the request's session. */
   async #asCaller<T>(
-    request: DataclassRequest,
+    request: FastifyRequest,
     scope: RequestScope,
     work: (caller: WriteCaller) => Promise<T>,
   ): Promise<T> {
@@ -310,19 +304,7 @@ export class DataclassWrites {
 }
 
 /** The address accepts images, which may be larger than other bodies. */
-export function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
+export function refuseLongBody({ body }: FastifyRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
   throw bodyTooLarge(bodySize);
-}
-
-/**
- * Without the privilege to create and that to update, the body is not even read. The stamp says
- * which of both an entity needs.
- */
-function requireEither(request: DataclassRequest, { session }: RequestScope): void {
-  if (allows(request, session, 'create') || allows(request, session, 'update')) return;
-  const { body, headers } = request;
-  const isChange =
-    headers['if-match'] !== undefined || (Buffer.isBuffer(body) && body.includes('"__STAMP"'));
-  requirePrivilege(request, session, isChange ? 'update' : 'create');
 }

@@ -19,9 +19,7 @@ import { serverFunctions } from './catalog.js';
 import {
   auditOf,
   type CodeHooks,
-  type CodeRuns,
   type ModelView,
-  noCodeRuns,
   permissionsOf,
   requireClassCode,
   type ServedClasses,
@@ -46,7 +44,6 @@ interface Services {
   readonly models: ServedModels;
   /** Whether sessions may see less than the whole model. */
   readonly isLimited: boolean;
-  readonly runsIn: CodeRuns;
   /** Undefined without class code. */
   readonly classes: { readonly host: ClassContext; readonly registry: ClassRegistry } | undefined;
   /** Undefined for a model without images and BLOBs. */
@@ -120,12 +117,12 @@ function openServices(app: FastifyInstance): Services {
     app.decorate('datastore', { getter: () => opened().data.ofServer });
     const executor = new ScopeExecutor(database.executor, scopes, { runsCode: false });
     const models = modelsOn({ ...noHooks, database: { ...database, executor } });
-    return { ...services, models, runsIn: noCodeRuns, classes: undefined };
+    return { ...services, models, classes: undefined };
   }
   const host = opened();
   app.decorate('datastore', host.data.ofServer);
   const classes = { host, registry: code.registry };
-  return { ...services, models: host.data.models, runsIn: code.runsIn, classes };
+  return { ...services, models: host.data.models, classes };
 }
 
 /** What all models of a server share, whatever their database. */

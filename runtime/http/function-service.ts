@@ -20,7 +20,6 @@ import { sendMedia, sendMessage } from './function-messages.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { missingEntity, sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
-import { requirePrivilege } from './route-privileges.js';
 import type { ServedModels } from './served-model.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
@@ -56,7 +55,7 @@ import {
   type SelectionRequest,
   shapeName,
 } from '../query/selection-request.js';
-import type { ServiceContext } from './service-context.js';
+import { partsOf, type ServiceContext } from './service-context.js';
 import {
   type AnswerContext,
   argumentMakers,
@@ -129,13 +128,9 @@ interface FunctionContext {
   readonly hasOldClients: boolean;
 }
 
-type CallRequest = FastifyRequest<{
-  Params: { readonly key?: string; readonly set?: string };
-}>;
+type CallHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
-/** The route of a function without its address; `config.privileges` says who may call it. */
+/** The route of a function without its address and its check. */
 interface FunctionRoute {
   readonly method: HTTPMethods[];
   readonly config: FastifyContextConfig;
@@ -144,7 +139,7 @@ interface FunctionRoute {
 
 /** The parts of one call of a function. */
 export interface Calling {
-  readonly request: CallRequest;
+  readonly request: FastifyRequest;
   readonly sent: FunctionRequest;
   /** The scope of the request, without the privileges that the function is promoted by. */
   readonly own: RequestScope;
@@ -205,7 +200,7 @@ export class FunctionService {
       with: async ({ request, sent, own, visible, scope }, work) => {
         this.#requireRead(scope, dataclass);
         const { filter, params, orderby } = sent.input;
-        const input = { filter, params, orderby, set: request.params.set };
+        const input = { filter, params, orderby, set: partsOf(request).set };
         const { host } = this.context;
         const selection = await host.scopes.run(own, () =>
           inputSelection(host.codeOf(dataclass), visible, own, input),
@@ -221,7 +216,7 @@ export class FunctionService {
       definition: ofLevel(owner, name, 'entity'),
       shown: `${owner.name}Entity.${name}`,
       with: async ({ request, scope }, work) => {
-        const { text } = readKeyClause(request.params.key ?? '');
+        const { text } = readKeyClause(partsOf(request).key ?? '');
         return work(await this.#entity(this.#requireRead(scope, owner.name), text));
       },
     });
@@ -241,13 +236,9 @@ export class FunctionService {
 
   /** A GET of a function that is not declared `onHTTPGet` is refused by the handler. */
   #route(callable: Callable): FunctionRoute {
-    const { access } = callable.definition;
     return {
       method: ['GET', 'POST'],
-      config: {
-        function: callable.shown,
-        ...(access === undefined ? {} : { privileges: { execute: access } }),
-      },
+      config: { function: callable.shown },
       handler: this.handler(callable),
     };
   }
@@ -260,7 +251,6 @@ export class FunctionService {
       const { scopes } = host;
       const session = await sessions.of(request, reply);
       const own = scopes.of(session, request.id);
-      requirePrivilege(request, session, 'execute');
       const { context: visible } = models.visibleTo(session);
       const { definition } = callable;
       const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);

@@ -1,3 +1,4 @@
+import { entitiesOf, requireBits } from '../access/bits.js';
 import { PassThrough } from 'node:stream';
 import { setImmediate as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +21,6 @@ import { preparePageOfKeys } from '../query/page.js';
 import { noParameters, type Parameters, refuseFormats } from '../query/parameters.js';
 import { readingParameters, refuseSetParameters } from './reading-parameters.js';
 import { errorJson } from './reply.js';
-import { requirePrivilege } from './route-privileges.js';
 import type { ServiceContext } from './service-context.js';
 
 declare module 'fastify' {
@@ -28,7 +28,7 @@ declare module 'fastify' {
     /** The handler of `/rest/<dataclass>/$entityset/<set>/$changes` (`live.md`). */
     readonly changes: (
       definition: DataclassDefinition,
-    ) => (request: SetChangesRequest, reply: FastifyReply) => Promise<FastifyReply>;
+    ) => (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
   }
 }
 
@@ -45,14 +45,14 @@ export const live = fastifyPlugin(
       return;
     }
     app.decorate('changes', (definition: DataclassDefinition) => {
-      return async (request: SetChangesRequest, reply: FastifyReply) =>
+      return async (request: FastifyRequest, reply: FastifyReply) =>
         reply
           .header('content-type', 'text/event-stream; charset=utf-8')
           .header('cache-control', 'no-store')
           .header('x-content-type-options', 'nosniff')
           // Proxies that collect answers before they send them would delay each message.
           .header('x-accel-buffering', 'no')
-          .send(await streams.open(definition, request, reply));
+          .send(await streams.open(definition, request as SetChangesRequest, reply));
     });
     app.addHook('onResponse', (request, _reply, sent) => {
       if (request.method === 'POST') streams.wake();
@@ -353,13 +353,13 @@ class ChangeStream {
     const { version } = messages;
     const session = await sessions.renewed(request, reply);
     if (session.id !== this.#session) throw sessionEnded();
-    requirePrivilege(request, session, 'read');
     const scope = scopes.of(session);
     return scopes.run(scope, async () => {
       const { context } = services.models.visibleTo(session);
       const dataclass = context.dataclasses.get(this.dataclass);
       const id = request.params.set.toUpperCase();
       if (dataclass === undefined) throw missingSet(id);
+      requireBits(scope, 'read', dataclass.access?.read, entitiesOf(dataclass.name));
       const set = await context.sets.lookUp(dataclass, setRequesterOf(session), id);
       if (set === undefined) throw missingSet(id);
       const most = Math.min(set.timeout, setup.limits.sessionIdleTimeout) * 1000;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
+import { HeldBits } from '../access/bits.js';
 import { RequestScopes } from '../access/request-scope.js';
 import type { EndedUsers } from '../access/ended-users.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
@@ -12,7 +13,7 @@ import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
-import { sessionCookie } from './settings.js';
+import { sessionCookie, sessionTrust } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
@@ -49,9 +50,11 @@ export const sessions = fastifyPlugin(
         ? memoryStores(limits, database.dialect.foldText, permissions ?? {})
         : await (
             await import('../state/database-stores.js')
-          ).databaseStores(limits, database, processes);
+          ).databaseStores(limits, database, processes, sessionTrust(environment));
     const isRestricted = definitions.some(({ restrict }) => restrict === true);
-    const scopes = new RequestScopes({ session: systemSession(), isServer: true }, isRestricted);
+    const bits = permissions?.bits ?? new HeldBits();
+    const server = { session: systemSession(), held: bits.all, isServer: true } as const;
+    const scopes = new RequestScopes(server, bits, isRestricted);
     // Immediately before the database closes: code that is still running has no scope then.
     setup.closeAtEnd(() => {
       scopes.close();
@@ -189,8 +192,7 @@ function registerQuotas(
   app.addHook('onRequest', async (request, reply) => {
     if (isUnlimited()) return;
     sessions.admitBy(request, admit);
-    // If the session has rates by now, it is admitted when that is found out.
-    if (limitsAll || sessions.triable(request) === undefined) await sessions.of(request, reply);
+    await sessions.of(request, reply);
   });
 
   app.addHook('onSend', async function drsCountBytes(request, reply, payload) {

@@ -54,7 +54,7 @@ function openedDataclass(
   const visible = view.dataclasses.get(name);
   if (!exposed || visible === undefined) return undefined;
   const { create = true, update = true, drop = true } = visible.permissions ?? {};
-  const called = functions.filter((each) => view.calls(each, name));
+  const called = functions.filter((each) => view.calls(each, definition));
   if (!visible.exposed && !create && called.length === 0) return undefined;
   return {
     name,

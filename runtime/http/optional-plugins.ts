@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { HeldBits } from '../access/bits.js';
 import type { EndedUsers } from '../access/ended-users.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
@@ -48,14 +49,14 @@ export interface ServedPermissions {
   loginsOf(stores: LoginStores, scopes: RequestScopes): LoginAttempts | undefined;
   /** Refuses guests below `/rest`; none if they may do something there. */
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
+  /** What the privileges of sessions open. */
+  readonly bits: HeldBits;
   /**
    * Makes one object for each view of the model, and finds the one of a session.
-   * @param functions of the datastore and of singletons
    * @param aggregates see {@link Dataclass.aggregates}
    */
   byView<T>(
     definitions: readonly DataclassDefinition[],
-    functions: readonly FunctionDefinition[],
     make: (view: ModelView) => T,
     aggregates: WriteAggregates | undefined,
   ): { of(session: Session): T };
@@ -74,9 +75,9 @@ export interface ModelView {
   lists(definition: FunctionDefinition): boolean;
   /**
    * Whether a session can call a function.
-   * @param dataclass of the function, if it belongs to one
+   * @param owner its dataclass, if it belongs to one
    */
-  calls(definition: FunctionDefinition, dataclass?: string): boolean;
+  calls(definition: FunctionDefinition, owner?: DataclassDefinition): boolean;
 }
 
 /**
@@ -114,7 +115,6 @@ export function permissionsOf(app: FastifyInstance): ServedPermissions | undefin
  */
 export interface ServedClasses {
   readonly registry: ClassRegistry;
-  readonly runsIn: CodeRuns;
   /** Runs events and setters; none if the model declares none. */
   lifecycleOf(host: ClassContext): Lifecycle | undefined;
   /** @param model the whole model, on the database without class code */
@@ -126,19 +126,6 @@ export interface ServedJobs {
   /** Makes `enqueue` of a datastore. */
   enqueueOf(host: ClassContext): (...given: never) => Promise<number>;
 }
-
-/** In which requests for entities class code runs. */
-export interface CodeRuns {
-  /** Whether code other than `restrict` may run before a request has read something. */
-  readonly beforeReads: boolean;
-  /** The dataclasses of which a save may run events or setters, its own or those of entities in its lists. */
-  readonly savesOf: ReadonlySet<string>;
-}
-
-export const noCodeRuns: CodeRuns = {
-  beforeReads: false,
-  savesOf: new Set(),
-};
 
 interface ClassCodeModel extends Pick<
   ReadingContext,

@@ -1,4 +1,5 @@
 import { fastifyPlugin } from 'fastify-plugin';
+import { HeldBits } from '../access/bits.js';
 import { EndedUsers } from '../access/ended-users.js';
 import type { LoginModule } from '../access/login-module.js';
 import type { RequestScopes } from '../access/request-scope.js';
@@ -10,12 +11,15 @@ import { Views } from '../permissions/views.js';
 import type { LoginStores, ServedPermissions } from './optional-plugins.js';
 import { tokenSettings } from './settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Opening } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { RequestSessions } from './request-sessions.js';
 
 interface PermissionsOptions {
   /** The user's `src/login.ts`; without it nobody can log in. */
   readonly login?: LoginModule;
+  /** What the privileges of the model open. */
+  readonly openings?: readonly Opening[];
 }
 
 /** Makes `app.permissions`: who may log in, and what sessions may see and do. */
@@ -30,6 +34,7 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
     await users?.openUsers?.();
     const endedUsers = users?.endedUsers;
     const { roles } = settings;
+    const bits = new HeldBits(options.openings);
     const served: ServedPermissions = {
       privileges: roles === undefined ? undefined : new DeclaredPrivileges(roles),
       tokens,
@@ -37,8 +42,8 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
       loginsOf: (stores, scopes) =>
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
-      byView: (definitions, functions, make, aggregate) =>
-        new Views(definitions, functions, make, aggregate),
+      bits,
+      byView: (definitions, make, aggregates) => new Views(definitions, make, bits, aggregates),
     };
     app.decorate('permissions', served);
   },

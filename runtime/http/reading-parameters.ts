@@ -65,13 +65,30 @@ const savingMethods = new Set(['update', 'validate']);
 
 /**
  * Whether a POST reads by a filter in its body, which may be too long for an address (protocol P3.35): the body is an
- * object with `$filter`, `$params` or both. They become parameters of the request.
+ * object with `$filter`, `$params` or both. They become parameters of the request. The body of one entity
+ * is its values.
  * @throws RequestError 400 for other members, parameters that are in the address as well, and a `$method` that changes
  *   data
  */
-export function readsByBody(request: FastifyRequest, bodySize: number): boolean {
+export function readsByBody(request: FastifyRequest): boolean {
+  const known = request as Asked;
+  return (known[asks] ??= takesFilter(request));
+}
+
+/** The check of a route and its handler both want to know it. */
+const asks = Symbol('asks');
+
+interface Asked {
+  [asks]?: boolean | undefined;
+}
+
+function takesFilter(request: FastifyRequest): boolean {
   const { body } = request;
-  if (request.method !== 'POST' || !(body instanceof Uint8Array) || body[0] !== 0x7b) return false;
+  const { key, attributes } = request.params as { key?: string; attributes?: string };
+  const isOfEntity = key !== undefined && attributes === undefined;
+  const isObject = body instanceof Uint8Array && body[0] === 0x7b;
+  if (request.method !== 'POST' || isOfEntity || !isObject) return false;
+  const { bodySize } = request.server.setup.limits;
   const query = request.query as Readonly<Record<string, unknown>>;
   const names = Object.keys(query);
   const method = query[names.find((name) => name.toLowerCase() === '$method') ?? ''];

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
-import type { SessionRecord, SessionTrial } from '../access/session-store.js';
+import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { type ProtocolError, protocolError } from '../protocol/errors.js';
 import { ownText } from '../protocol/own-text.js';
@@ -16,9 +16,6 @@ const longestUserAgent = 200;
  */
 const own = Symbol('session');
 
-/** The property of a request for its cached session, whose token is hashed once. */
-const triable = Symbol('triable');
-
 /** The property of a request whose session has to be admitted when it is found. */
 const admitting = Symbol('admitting');
 
@@ -30,7 +27,6 @@ type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>
 
 interface Known {
   [own]?: RequestSession | undefined;
-  [triable]?: SessionRecord | 'none';
   [admitting]?: Admit | undefined;
   [admitted]?: Promise<RequestSession> | undefined;
 }
@@ -108,65 +104,6 @@ export class RequestSessions {
     return this.#made(request, reply, record);
   }
 
-  /**
-   * Answers a request with its session.
-   * @param mayTry whether a cached session may be tried: see `SessionStore.trying`
-   * @param work gets the trial of a session that is tried
-   */
-  async answer<T>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    mayTry: boolean,
-    work: (session: RequestSession, trial?: SessionTrial) => Promise<T>,
-  ): Promise<T> {
-    // Most requests of a server without users: nothing is to be waited for.
-    if (this.#isStranger(request)) return work(this.#made(request, reply, undefined));
-    const { trying } = this.sessions.store;
-    const isTried = mayTry && this.known(request) === undefined;
-    const cached = isTried ? this.triable(request) : undefined;
-    if (trying === undefined || cached === undefined) return work(await this.of(request, reply));
-    return trying.run(
-      cached,
-      (trial) => work(this.#made(request, reply, cached, trial), trial),
-      async () => {
-        (request as Known)[own] = undefined;
-        return work(await this.of(request, reply));
-      },
-    );
-  }
-
-  /** Whether a request names no session, and no quota has to admit it. */
-  #isStranger(request: FastifyRequest): boolean {
-    const { cookie, authorization } = request.headers;
-    const isUnnamed = cookie === undefined && authorization === undefined;
-    return isUnnamed && (request as Known)[admitting] === undefined;
-  }
-
-  /** Whether {@link answer} tries cached sessions. */
-  get triesCached(): boolean {
-    return this.sessions.store.trying !== undefined;
-  }
-
-  /** The cached session that {@link answer} may try, which has no rates as far as is known. */
-  triable(request: FastifyRequest): SessionRecord | undefined {
-    const { trying } = this.sessions.store;
-    if (trying === undefined) return undefined;
-    const known = request as Known;
-    if (known[triable] === undefined) {
-      const token = this.#tokenOf(request);
-      known[triable] = token === undefined ? 'none' : (trying.cached(token) ?? 'none');
-    }
-    return known[triable] === 'none' ? undefined : known[triable];
-  }
-
-  /** The name of the session in the store. */
-  #tokenOf({ headers }: FastifyRequest): string | undefined {
-    const { cookie, authorization } = headers;
-    const bearer = this.tokens?.of(authorization);
-    if (bearer !== undefined) return this.tokens?.nameOf(bearer);
-    return this.#cookieOf(cookie);
-  }
-
   #cookieOf(header: string | undefined): string | undefined {
     return header === undefined ? undefined : this.#pattern.exec(header)?.[1];
   }
@@ -221,13 +158,12 @@ export class RequestSessions {
     request: FastifyRequest,
     reply: FastifyReply,
     record: SessionRecord | undefined,
-    trial?: SessionTrial,
   ): RequestSession {
     // Two parts of one request may have waited for the store.
     const known = this.known(request);
     if (known !== undefined) return known;
     const carrier = new CookieCarrier(request, reply, this);
-    const session = new RequestSession(this.sessions, carrier, this.logins, record, trial);
+    const session = new RequestSession(this.sessions, carrier, this.logins, record);
     (request as Known)[own] = session;
     return session;
   }

@@ -7,7 +7,7 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { Counts, type KnownNumbers } from '../query/counts.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { Tags } from '../query/tags.js';
-import { allFunctions, Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
+import { Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
@@ -54,9 +54,8 @@ export function servedModels(
   permissions: ServedPermissions | undefined,
 ): ServedModels {
   const whole = new ServedModel(parts, wholeView);
-  const functions = allFunctions(parts.functions);
   const make = (view: ModelView): ServedModel => new ServedModel(parts, view);
-  const views = permissions?.byView(definitions, functions, make, parts.aggregates);
+  const views = permissions?.byView(definitions, make, parts.aggregates);
   return { whole, visibleTo: views === undefined ? () => whole : (session) => views.of(session) };
 }
 

@@ -22,11 +22,11 @@ export interface AddressParts {
   readonly attributes?: string;
   readonly lookup?: string;
   readonly set?: string;
+  /** The path behind a wildcard, decoded as a whole. */
+  readonly '*'?: string;
 }
 
-export type DataclassRequest = FastifyRequest<{
-  Params: AddressParts & {
-    /** The path behind the route's prefix, decoded as a whole. */
-    readonly '*'?: string;
-  };
-}>;
+/** The address of a request, as its route has split it. */
+export function partsOf({ params }: FastifyRequest): AddressParts {
+  return params as AddressParts;
+}

@@ -162,6 +162,19 @@ export function sessionCookie(environment: Environment, datastore: string): stri
   );
 }
 
+/**
+ * For how many milliseconds a session that was read from the database is trusted: `SESSION_TRUST`, in
+ * seconds (`access.md#sessions`).
+ * @throws Error that names `SESSION_TRUST`
+ */
+export function sessionTrust(environment: Environment): number {
+  const text = setting(environment, 'SESSION_TRUST', '1');
+  if (/^\d{1,4}$/.test(text)) return Number(text) * 1000;
+  throw new Error(
+    `SESSION_TRUST is ${JSON.stringify(text)}; it must be a whole number of seconds, at most 9999, or 0.`,
+  );
+}
+
 /** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must contain. */
 export function tokenSettings(environment: Environment): TokenSettings {
   return {

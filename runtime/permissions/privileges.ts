@@ -1,5 +1,4 @@
 import type { RolesSettings } from '../access/login-module.js';
-import type { Opening } from '../protocol/definition.js';
 import { foldName, type PrivilegeSet, type PrivilegeTable } from '../access/session.js';
 
 /** Everyone holds `guest`, so it makes nobody a user; nobody can hold `none` (`model.md#roles`). */
@@ -44,9 +43,4 @@ function namesOf({
   renamedFrom = [],
 }: Pick<RolesSettings['roles'][number], 'name' | 'renamedFrom'>): readonly string[] {
   return [...renamedFrom, name].map(foldName);
-}
-
-/** Whether a session's privileges contain one that opens the resource. */
-export function opens(opening: Opening | undefined, held: PrivilegeSet): boolean {
-  return opening === undefined || opening.some((name) => held.has(foldName(name)));
 }

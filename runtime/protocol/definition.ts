@@ -38,28 +38,35 @@ export interface DataclassDefinition {
   readonly live?: true;
   /** Set if changes of its entities are recorded, with how long entries are kept. */
   readonly audit?: { readonly days?: number };
-  /**
-   * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
-   */
+  /** Who may do what with its entities; a change and a deletion include what `read` needs. */
   readonly access?: DataAccess;
   /** The Kysely queries from which its statements are built. */
   readonly queries: DataclassQueries;
 }
 
 /**
- * Names of privileges that open an action, including those that contain them: one of them is
- * enough. An empty list opens to nobody; without a list, everybody may.
+ * What a session holds, or what something needs: a bit for each list of privileges of which one is
+ * enough. A model with more than 31 of them has a `bigint`.
  */
-export type Opening = readonly string[];
+export type Bits = number | bigint;
 
-/** Who may do what, resolved by the generator from the model's roles (`model.md#roles`). */
+/** The privileges of which one gives a session a bit, with those that include them. */
+export interface Opening {
+  readonly bit: Bits;
+  readonly privileges: readonly string[];
+}
+
+/**
+ * The bits that a session needs for each action, all of them; everybody may do what needs none
+ * (`access.md#what-roles-do`).
+ */
 export interface DataAccess {
-  readonly create?: Opening;
-  readonly read?: Opening;
-  readonly update?: Opening;
-  readonly drop?: Opening;
-  /** Who sees it in the catalog, in addition to those who may read it. */
-  readonly describe?: Opening;
+  readonly create?: Bits;
+  readonly read?: Bits;
+  readonly update?: Bits;
+  readonly drop?: Bits;
+  /** Who sees it in the catalog, in addition to those who may read it; absent if nobody does. */
+  readonly describe?: Bits;
 }
 
 export type EventName =
@@ -233,9 +240,9 @@ export interface FunctionDefinition {
   /** Neither the result nor an item of a list is ever null. */
   readonly mandatoryResult?: true;
   /** Who may call it. */
-  readonly access?: Opening;
-  /** Who sees it in the catalog, in addition to those who may call it. */
-  readonly describe?: Opening;
+  readonly access?: Bits;
+  /** Who sees it in the catalog, in addition to those who may call it; absent if nobody does. */
+  readonly describe?: Bits;
   /**
    * Privileges that its code holds in addition to those of the session, including those that they
    * contain.

@@ -155,7 +155,7 @@ export class RestError extends RequestError {
 }
 
 /** Actions for which a session may lack the privilege. */
-type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
+export type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
 
 /**
  * HTTP status of a denial: 401 for a guest, who could log in; 403 for a session that is logged in

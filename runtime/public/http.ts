@@ -7,6 +7,7 @@ export { database } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
+export { allow, allowWrite } from '../http/route-checks.js';
 export { migrate, serve } from '../http/serve.js';
 // Declares `app.media`.
 export type { ServedMedia } from '../http/served-media.js';

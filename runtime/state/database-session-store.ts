@@ -4,24 +4,16 @@ import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import {
   addressFull,
-  type CachedSessions,
   type NewSession,
   type SessionChange,
   type SessionRecord,
   type SessionRoom,
-  type SessionTrial,
   sessionsFull,
   type SessionStore,
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import { type Rows, UnconfirmedError, UnknownOutcomeError } from '../dialect/executor.js';
-import type {
-  AssumedCondition,
-  Assumption,
-  StateDatabase,
-  StateStatement,
-} from '../dialect/state-database.js';
-import { quoted } from '../dialect/table-definition.js';
+import type { Rows } from '../dialect/executor.js';
+import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 import type { DatabaseRates } from './database-rates.js';
 import { StoredValues } from './stored-values.js';
@@ -37,9 +29,9 @@ const mostRaised = 2 ** 20;
 const batch = 1000;
 
 /**
- * Sessions in the database, for all servers that use it. A process caches them, but each request
- * reads the version of its session, and reads the whole session again if the version has changed.
- * The first statement of a request for data may check the version instead: see `SessionStore.trying`.
+ * Sessions in the database, for all servers that use it. A process caches them, and trusts a cached one
+ * for a while. After that, a request reads the version of its session, and the whole session again if the
+ * version has changed.
  *
  * Code changes the cached session, for all requests of this process at once; `flush` stores the
  * changes as one transaction. If two servers change a session at the same moment, each stores what
@@ -47,7 +39,6 @@ const batch = 1000;
  */
 export class DatabaseSessionStore implements SessionStore {
   readonly isShared = true;
-  readonly trying: CachedSessions | undefined;
   readonly #sql: SessionSql;
   /** Cached sessions by the hashes of their tokens. */
   readonly #known = new BoundedCache<DatabaseSession>(
@@ -66,15 +57,16 @@ export class DatabaseSessionStore implements SessionStore {
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
 
-  /** @param ratesOf what a session has used of its rates */
+  /**
+   * @param ratesOf what a session has used of its rates
+   * @param trust milliseconds for which a session that was read is not read again (`access.md#sessions`)
+   */
   constructor(
     private readonly state: StateDatabase,
     private readonly ratesOf: (session: string) => DatabaseRates,
+    private readonly trust: number,
   ) {
     this.#sql = sessionSql(state);
-    const { assuming, schema } = state;
-    if (assuming === undefined || schema === undefined) return;
-    this.trying = this.#tryingWith(assuming, currentSession(schema, state.now));
   }
 
   async find(token: string): Promise<SessionRecord | undefined> {
@@ -83,35 +75,13 @@ export class DatabaseSessionStore implements SessionStore {
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
     }
+    if (!known.hasEnded && performance.now() < known.trustedUntil) return known;
     const [row] = await this.state.run([this.#sql.look, hash]);
     if (row === undefined) return undefined;
     const [id, version, ...times] = row as readonly [string, number, ...Times];
     return id === known.id && version === known.version && !known.hasEnded
       ? this.#used(known, times)
       : this.#read(token, hash);
-  }
-
-  /** @param current that a session is as it was with a version */
-  #tryingWith(
-    assuming: NonNullable<StateDatabase['assuming']>,
-    current: AssumedCondition,
-  ): CachedSessions {
-    return {
-      cached: (token) => {
-        const hash = hashOf(token);
-        const session = this.#known.get(hash);
-        return session?.hash === hash && session.isUsable ? session : undefined;
-      },
-      run: (cached, work, find) => {
-        const session = cached as DatabaseSession;
-        if (!session.isUsable) return find();
-        const { id, token, version } = session;
-        const isSame = async (): Promise<boolean> =>
-          (await this.find(token)) === session && session.version === version;
-        const trial = new Trial(assuming, current, [id, version], isSame);
-        return tried(() => work(trial), trial, find);
-      },
-    };
   }
 
   /** The command that changes a user deletes the sessions in the database. */
@@ -185,7 +155,7 @@ export class DatabaseSessionStore implements SessionStore {
     session.expires = expires;
     const grain = grainOf(session.idleTimeout);
     const left = grain - (now - refreshed);
-    session.usedUntil = performance.now() + (left > 0 ? left : grain);
+    session.trustedUntil = performance.now() + Math.min(this.trust, left > 0 ? left : grain);
     if (left > 0) return session;
     const { use, times } = this.#sql;
     const [row] = await this.state.run([use, session.id], [times, session.id]);
@@ -240,7 +210,7 @@ export class DatabaseSessionStore implements SessionStore {
 
   #note(session: DatabaseSession, values: Changed, room?: SessionRoom): void {
     Object.assign(session, values);
-    session.usedUntil = 0;
+    session.trustedUntil = 0;
     if (session.beginning !== undefined) {
       // A guest's session may not be stored yet when the guest becomes a user.
       if (room !== undefined) session.beginning = { ...session.beginning, room };
@@ -565,19 +535,13 @@ class DatabaseSession implements SessionRecord {
   hash = '';
   /** The version that this process has read or stored; 0 if there is none, or if another server has changed it. */
   version = 0;
-  /** Until when its uses are not written, in the time of `performance.now()`: the next one may have to be. */
-  usedUntil = 0;
+  /** Until when it is not read again, and its uses are not written, in the time of `performance.now()`. */
+  trustedUntil = 0;
   /** Set until it is stored for the first time. */
   beginning: StoredBeginning | undefined;
   change: WaitingChange | undefined;
   isRemoved = false;
   flushing: Promise<void> | undefined;
-
-  /** Whether a request may begin with it before the database is asked: it is stored, and has no rates. */
-  get isUsable(): boolean {
-    const isStored = this.version > 0 && !this.hasEnded;
-    return isStored && this.rates === undefined && performance.now() < this.usedUntil;
-  }
 
   constructor(
     { id, ends, isForeign, address }: Fixed,
@@ -622,56 +586,6 @@ const systemSeconds = 60;
 /** `is_guest` of the server's own session, which counts neither as a user's (0) nor as a guest's (1). */
 const ofServer = 2;
 
-/** A cached session that is assumed to be the same as the stored one. */
-class Trial implements SessionTrial, Assumption {
-  isConfirmed = false;
-  #isGivenUp = false;
-
-  /** @param isSame looks the session up */
-  constructor(
-    private readonly assuming: NonNullable<StateDatabase['assuming']>,
-    readonly condition: AssumedCondition,
-    readonly values: Assumption['values'],
-    private readonly isSame: () => Promise<boolean>,
-  ) {}
-
-  begin<T>(begin: () => T): T {
-    return this.assuming(this, begin);
-  }
-
-  async confirmed(): Promise<void> {
-    if (!(await this.holds())) throw new UnconfirmedError(undefined);
-  }
-
-  requireConfirmed(): void {
-    if (this.isConfirmed) return;
-    this.#isGivenUp = true;
-    throw new UnconfirmedError(undefined);
-  }
-
-  async holds(): Promise<boolean> {
-    if (!this.isConfirmed && !this.#isGivenUp && (await this.isSame())) this.isConfirmed = true;
-    return this.isConfirmed;
-  }
-}
-
-/**
- * Runs work whose result counts only if the session of a trial is confirmed.
- * @param again runs the work without the trial
- */
-async function tried<T>(work: () => Promise<T>, trial: Trial, again: () => Promise<T>): Promise<T> {
-  let result: T;
-  try {
-    result = await work();
-  } catch (error) {
-    // Whether the change is stored is not known, so it must not be made again.
-    if (error instanceof UnknownOutcomeError) throw error;
-    if (error instanceof UnconfirmedError || !(await trial.holds())) return again();
-    throw error;
-  }
-  return trial.isConfirmed || (await trial.holds()) ? result : again();
-}
-
 interface SessionSql {
   readonly look: string;
   readonly find: string;
@@ -687,14 +601,6 @@ interface SessionSql {
   readonly end: string;
   readonly endExpired: string;
   readonly endExpiredOf: string;
-}
-
-/** That a session is as it was with a version: the values are its ID and the version. */
-function currentSession(schema: string, now: string): AssumedCondition {
-  const rows = `from ${quoted(schema)}.session where id = $1 and version = $2 and expires > ${now}`;
-  // PostgreSQL's log shows the division by zero, and no client does. A function that fails would be a
-  // change of the state's schema, for which running servers of an earlier version would have to stop.
-  return { holds: `exists (select ${rows})`, required: `1 = 1 / (select count(*) ${rows})` };
 }
 
 function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {

@@ -17,18 +17,20 @@ const serverRates = 'server';
 /**
  * Stores in the database, for all servers that use it.
  * @param processes of this machine, which share the memory for cached keys of sets
+ * @param trust milliseconds for which a session that was read is not read again
  * @throws Error if the state cannot be opened
  */
 export async function databaseStores(
   limits: StoreLimits,
   { dialect, state }: Database,
   processes: number,
+  trust: number,
 ): Promise<ServerStores> {
   if (state === undefined) throw new Error('The database keeps no state.');
   const database = await state.open(stateSchema);
   const { entitySetMemory, maxLocksPerSession } = limits;
   const quotas = new QuotaTable(database);
-  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session));
+  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session), trust);
   const stored = (session: string): Promise<void> => sessions.stored(session);
   const sets = new DatabaseEntitySetStore(
     database,

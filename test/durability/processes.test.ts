@@ -69,7 +69,7 @@ async function begin(environment: Readonly<Record<string, string>> = {}): Promis
   }
   const started = await start(program, {
     folder,
-    environment: { PROCESSES: '2', ...environment },
+    environment: { PROCESSES: '2', SESSION_TRUST: '0', ...environment },
   });
   server = started;
   // Its processes end with the parent process.

@@ -62,40 +62,28 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   [
     'attributes are read without their privileges',
     'permissions/views.ts',
-    'this.#opens(attribute.access?.read)',
-    'attribute.name !== ""',
-  ],
-  [
-    'relations lead to what may not be read',
-    'permissions/views.ts',
-    'return !isRelation || this.#readable.has(attribute.target);',
-    'return !isRelation || this.#readable.size >= 0;',
+    'this.#may(access?.read) && this.#may(attribute.access?.read)',
+    'this.#may(access?.read)',
   ],
   [
     'sessions that see less get the plans of those that see more',
     'permissions/views.ts',
-    "hash.update(this.#isRead(definition, each) ? '1' : '0');",
+    '...each.attributes.map((attribute) => this.#isRead(each, attribute)),',
     '',
   ],
   [
     'everybody creates',
     'permissions/views.ts',
-    'create: this.#opens(access?.create)',
+    'create: this.#may(access?.create)',
     'create: true',
   ],
-  ['whoever reads updates', 'permissions/views.ts', 'read && this.#opens(access?.update)', 'read'],
   [
-    'whoever reads deletes',
-    'http/dataclass-writes.ts',
-    "requirePrivilege(request, scope.session, 'drop');",
-    '',
-  ],
-  [
-    'a foreign key is written where its relation may not be',
+    'whoever reads updates',
     'permissions/views.ts',
-    'if (names.has(name)) names.add(foreignKey);',
-    'if (names.has(name)) names.add(name);',
+    'update: this.#may(access?.update)',
+    'update: this.#may(access?.read)',
   ],
+  ['whoever reads deletes', 'http/route-checks.ts', "return 'drop';", "return 'read';"],
   [
     'values are taken away with their entities',
     'write/delete-statements.ts',
@@ -109,12 +97,6 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'json === undefined && notDropped',
   ],
   [
-    'functions are called by everybody',
-    'http/function-service.ts',
-    "requirePrivilege(request, session, 'execute');",
-    '',
-  ],
-  [
     'a new entity reveals names of hidden aliases',
     'permissions/views.ts',
     'isWritten(each) &&',
@@ -122,9 +104,9 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'a dataclass that may not be read is read',
-    'http/route-privileges.ts',
-    'if (allows(request, session, action)) return;',
-    "if (allows(request, session, action) || action === 'read') return;",
+    'access/bits.ts',
+    'if (!may(held, needed))',
+    "if (!may(held, needed) && action !== 'read')",
   ],
   [
     'the catalog lists everything',
@@ -175,13 +157,13 @@ describe('The access test of a server', () => {
     expect(deviations.filter((each) => each.includes('nickname'))).not.toEqual([]);
   });
 
-  it('finds that a route has lost its privileges', async () => {
+  it('finds that routes have lost their checks', async () => {
     const model = modelFile('guarded');
     const file = 'src/generated/routes/Employee.ts';
     const emitted = emittedText(model, file);
-    const privileges = ', privileges: EmployeeDataclass.access';
-    expect(emitted).toContain(privileges);
-    const open = { ...setters, [file]: emitted.replace(privileges, '') };
+    const check = ', preHandler: allowWrite(access)';
+    expect(emitted).toContain(check);
+    const open = { ...setters, [file]: emitted.replaceAll(check, '') };
     const deviations = await found(model, open, { isFirstEnough: true });
     expect(deviations.filter((each) => each.includes('Employee'))).not.toEqual([]);
   });
@@ -266,14 +248,14 @@ const classFaults: typeof faults = [
   [
     'values are changed by everybody',
     'permissions/views.ts',
-    "denied('update')",
-    "denied('create')",
+    "named(denied('update'))",
+    "named(denied('create'))",
   ],
   [
     'a deletion is refused which is allowed',
-    'http/route-privileges.ts',
-    'if (allows(request, session, action)) return;',
-    "if (action !== 'drop' && allows(request, session, action)) return;",
+    'access/bits.ts',
+    'if (!may(held, needed))',
+    "if (action === 'drop' || !may(held, needed))",
   ],
   [
     'a session stores what it does not see',

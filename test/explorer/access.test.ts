@@ -232,7 +232,10 @@ describeDatabases('Servers with one store of sessions', ({ create, driver }) => 
   it('serve the explorer to nobody after a logout at one of them', async () => {
     const { url: databaseUrl, drop } = await create();
     const model = { ...modelOf(closed), databases: [driver] };
-    const options = { databaseUrl, environment: { ...environment, STATE: 'database' } };
+    const options = {
+      databaseUrl,
+      environment: { ...environment, STATE: 'database', SESSION_TRUST: '0' },
+    };
     const servers = [await rolesServerOf(model, options), await rolesServerOf(model, options)];
     try {
       const [one, other] = servers as [FastifyInstance, FastifyInstance];

@@ -293,7 +293,12 @@ describeDatabases('Three servers with one database', ({ driver, create, run }) =
     database = await create();
     apps = [];
     for (const [model, files] of models) {
-      const environment = { STATE: 'database', DATABASE_POOL: '3', TOKEN_KEY: key };
+      const environment = {
+        STATE: 'database',
+        DATABASE_POOL: '3',
+        SESSION_TRUST: '0',
+        TOKEN_KEY: key,
+      };
       const options = { databaseUrl: database.url, environment };
       const app = await serverOf({ ...modelOf(model), databases: [driver] }, options, files);
       await app.ready();

@@ -1,11 +1,18 @@
-import type { DataAccess, Roles } from '../../model/model.js';
-import type { Literal } from '../layout.js';
+import type { Roles } from '../../model/model.js';
+import { bitCode } from '../access-bits.js';
+import type { EmitContext } from '../context.js';
+import { declaration, type Literal, RawCode } from '../layout.js';
 
-/** Who may do what, in the form of a definition; nothing if nothing is limited. */
-export function accessLiteral(access: DataAccess | undefined): Literal | undefined {
-  if (access === undefined) return undefined;
-  const { create, read, update, drop, describe } = access;
-  return { create, read, update, drop, describe };
+/** The bits of a model, and the privileges that give them. */
+export function accessView({ header, bits: { bits, openings } }: EmitContext): object {
+  return {
+    header,
+    bits: declaration('export const bits', bits),
+    openings: declaration(
+      'export const openings: readonly Opening[]',
+      [...openings].map(([name, privileges]) => ({ bit: new RawCode(bitCode(name)), privileges })),
+    ),
+  };
 }
 
 /** What a login can grant; the definitions say who may do what. */

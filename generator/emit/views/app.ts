@@ -48,7 +48,7 @@ export function appView(context: EmitContext): object {
   const features = [
     { plugin: 'database', options: ['databases', 'definitions'] },
     ...(hasLimits
-      ? [{ plugin: 'permissions', options: model.roles === undefined ? [] : ['login'] }]
+      ? [{ plugin: 'permissions', options: model.roles === undefined ? [] : ['login', 'openings'] }]
       : []),
     { plugin: 'sessions', options: [] },
     ...(isAudited(model) ? [{ plugin: 'audit', options: [] }] : []),
@@ -76,7 +76,9 @@ export function appView(context: EmitContext): object {
       importLine('databases', './databases.js'),
       importLine('definitions', './definitions.js'),
       ...(withJobs ? [importLine('jobRegistry', './jobs.js')] : []),
-      ...(model.roles === undefined ? [] : ["import * as login from '../login.js';"]),
+      ...(model.roles === undefined
+        ? []
+        : [importLine('openings', './access.js'), "import * as login from '../login.js';"]),
       ...(hasOthers ? [importLine('serverFunctions', './function-routes.js')] : []),
       ...sorted(
         exposed.map((each) => importLine(context.routesName(each), `./routes/${each.name}.js`)),

@@ -1,6 +1,6 @@
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
+import { type AccessBits, namesBits } from '../access-bits.js';
 import type { EmitContext } from '../context.js';
-import { accessLiteral } from './access.js';
 import {
   declaration,
   docComment,
@@ -17,18 +17,27 @@ import { dataclassFunctions } from './functions.js';
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
   const queriesName = context.queriesName(dataclass);
   const served = dataclassNamed(context.served, dataclass.name);
+  const access = context.bits.ofDataclass(served);
+  const isOpen = Object.values(access).every((each) => each === undefined);
+  const properties = {
+    ...definition(context, served),
+    ...(isOpen ? {} : { access: new RawCode('access') }),
+    queries: new RawCode(queriesName),
+  };
   return {
     header: context.header,
+    bits: namesBits([access, properties]) ? "import { bits } from '../access.js';" : undefined,
     queries: `import * as ${queriesName} from ${stringLiteral(`../queries/${dataclass.name}.js`)};`,
+    access: isOpen ? undefined : declaration('export const access', access),
     doc: docComment(dataclass.description),
     declaration: declaration(
       `export const ${context.identifier(dataclass)}Dataclass: DataclassDefinition`,
-      { ...definition(context.served, served), queries: new RawCode(queriesName) },
+      properties,
     ),
   };
 }
 
-function definition(model: Model, dataclass: Dataclass): Properties {
+function definition({ served: model, bits }: EmitContext, dataclass: Dataclass): Properties {
   return {
     name: dataclass.name,
     renamedFrom: dataclass.renamedFrom,
@@ -36,15 +45,14 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     collectionName: dataclass.collectionName,
     exposed: dataclass.exposed,
     key: dataclass.key,
-    attributes: dataclass.attributes.map((each) => documented(model, dataclass, each)),
+    attributes: dataclass.attributes.map((each) => documented(model, bits, dataclass, each)),
     uniqueIndexes: dataclass.uniqueIndexes,
-    functions: dataclassFunctions(dataclass),
+    functions: dataclassFunctions(dataclass, bits),
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),
     restrictsWrites: dataclass.restrictsWrites,
     live: dataclass.live,
     ...auditLiteral(dataclass),
-    access: accessLiteral(dataclass.access),
   };
 }
 
@@ -52,8 +60,18 @@ function auditLiteral({ audit }: Dataclass): Properties {
   return audit === undefined ? {} : { audit: { days: audit.days } };
 }
 
-function documented(model: Model, dataclass: Dataclass, attribute: Attribute): Literal {
-  const definition = attributeDefinition(model, dataclass, attribute);
+function documented(
+  model: Model,
+  bits: AccessBits,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): Literal {
+  const access = bits.ofAttribute(dataclass, attribute);
+  const isOpen = Object.values(access).every((each) => each === undefined);
+  const definition = {
+    ...attributeDefinition(model, dataclass, attribute),
+    ...(isOpen ? {} : { access }),
+  };
   const description = attribute.description?.trim() ?? '';
   return description === '' ? definition : new Documented(description, definition);
 }
@@ -65,7 +83,6 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
     // Clients can have used no other names.
     renamedFrom: attribute.exposed ? attribute.renamedFrom : undefined,
     ...(attribute.exposed ? {} : { exposed: false }),
-    access: accessLiteral(attribute.access),
   };
   switch (attribute.kind) {
     case 'storage':

@@ -1,4 +1,5 @@
 import type { ClassFunction, Dataclass, FunctionType, Parameter } from '../../model/model.js';
+import type { AccessBits } from '../access-bits.js';
 import type { Literal } from '../layout.js';
 
 /** Plain JSON. */
@@ -8,12 +9,15 @@ type FunctionLiteral = string | { readonly [kind: string]: FunctionLiteral };
 type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
 
 /** The functions of a dataclass that clients may call, as its definition lists them; nothing when there are none. */
-export function dataclassFunctions({ functions }: Dataclass): readonly Literal[] | undefined {
+export function dataclassFunctions(
+  { functions }: Dataclass,
+  bits: AccessBits,
+): readonly Literal[] | undefined {
   const { dataclass, selection, entity } = functions;
   const all = [
-    ...exposedFunctions(dataclass, 'dataclass'),
-    ...exposedFunctions(selection, 'selection'),
-    ...exposedFunctions(entity, 'entity'),
+    ...exposedFunctions(dataclass, 'dataclass', bits),
+    ...exposedFunctions(selection, 'selection', bits),
+    ...exposedFunctions(entity, 'entity', bits),
   ];
   return all.length === 0 ? undefined : all;
 }
@@ -21,19 +25,19 @@ export function dataclassFunctions({ functions }: Dataclass): readonly Literal[]
 export function exposedFunctions(
   functions: readonly ClassFunction[],
   level: FunctionLevel,
+  bits: AccessBits,
 ): readonly Literal[] {
   return functions
     .filter(({ exposed }) => exposed)
-    .map(({ name, onHTTPGet, params, returns, mandatoryResult, access, describe, promote }) => ({
-      name,
+    .map((each) => ({
+      name: each.name,
       level,
-      onHTTPGet: onHTTPGet ? true : undefined,
-      params: parameterLiterals(params),
-      returns: typeLiteral(returns),
-      mandatoryResult,
-      access,
-      describe,
-      promote,
+      onHTTPGet: each.onHTTPGet ? true : undefined,
+      params: parameterLiterals(each.params),
+      returns: typeLiteral(each.returns),
+      mandatoryResult: each.mandatoryResult,
+      ...bits.ofFunction(each),
+      promote: each.promote,
     }));
 }
 

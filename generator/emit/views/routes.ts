@@ -2,7 +2,7 @@ import { isLarge } from '../../model/columns.js';
 import type { ClassFunction, Dataclass, Model } from '../../model/model.js';
 import { followed, isCompatible } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
-import { call, declaration, fits, type Literal, RawCode, stringLiteral } from '../layout.js';
+import { call, declaration, fits, stringLiteral } from '../layout.js';
 
 /** Each address of a dataclass behind its name, the handler that answers there, and what to know. */
 const addresses: readonly (readonly [suffix: string, handler: string, comment?: string])[] = [
@@ -19,89 +19,98 @@ const addresses: readonly (readonly [suffix: string, handler: string, comment?: 
 /** What answers sessions that may not read. */
 const writing: readonly string[] = ['collection', 'entity'];
 
+/** A statement that adds a route. */
+interface Route {
+  readonly comment?: string | undefined;
+  readonly verb: 'get' | 'post' | 'route';
+  readonly url: string;
+  /** Members of the options, as code. */
+  readonly options: readonly string[];
+  readonly handler?: string;
+}
+
 /** The plugin with the routes of a dataclass. */
 export function routesView(context: EmitContext, dataclass: Dataclass): object {
-  const { name, access, audit } = dataclass;
+  const { name } = dataclass;
   const definition = `${context.identifier(dataclass)}Dataclass`;
-  // What nobody may read has no addresses for reading; those for writing answer sessions that may
-  // not write, too.
-  const isRead = access?.read?.length !== 0;
-  const hasMedia = dataclass.attributes.some(
-    (each) => each.kind === 'storage' && isLarge(each.type),
-  );
-  const open = addresses.filter(([, handler]) => isRead || writing.includes(handler));
-  const own = open.flatMap(([suffix, handler, comment]) => {
-    const methods = handler === 'byValue' ? 'read' : isRead ? 'readAndWrite' : 'write';
-    return [
-      ...(comment === undefined ? [] : [`// ${comment}`]),
-      route([
-        `method: ${methods}`,
-        `url: ${stringLiteral(`/rest/${name}${suffix}`)}`,
-        'config',
-        ...(hasMedia && handler === 'attributes' ? ['bodyLimit: entities.mediaBodyLimit'] : []),
-        `handler: entities.${handler}`,
-      ]),
-    ];
-  });
-  const config: Literal = {
-    dataclass: name,
-    ...(access === undefined ? {} : { privileges: new RawCode(`${definition}.access`) }),
-  };
+  const hasHistory = dataclass.audit !== undefined && isRead(dataclass);
+  const routes = [
+    ...entityRoutes(context, dataclass),
+    ...changesRoutes(context, dataclass, definition),
+    ...(hasHistory ? historyRoutes(context, dataclass) : []),
+    ...dataclassFunctionRoutes(context, dataclass, definition),
+  ];
+  const access = usesAccess(routes) ? 'access, ' : '';
   return {
     header: context.header,
     name,
-    opening:
-      access === undefined
-        ? '`config` opens them to everyone.'
-        : '`config.privileges` says who may use them.',
-    definition: `import { ${definition} } from ${stringLiteral(`../dataclasses/${name}.js`)};`,
-    options: [
-      declaration('const config', config),
-      ...(isRead
-        ? [
-            declaration('const read', ['GET', 'HEAD']),
-            declaration('const readAndWrite', ['GET', 'HEAD', 'POST']),
-          ]
-        : [declaration('const write', ['POST'])]),
+    imports: [
+      ...checkImports(routes, '../'),
+      `import { ${access}${definition} } from ${stringLiteral(`../dataclasses/${name}.js`)};`,
     ],
+    config: declaration('const config', { dataclass: name }),
     signature: pluginSignature(context.routesName(dataclass)),
-    handlers: call(
-      `const entities = app.${isCompatible(context.model) ? 'wakanda' : 'dataclass'}`,
-      [definition],
-      2,
-    ),
-    routes: [
-      ...own,
-      ...(followed(dataclass) ? [changesRoute(name, definition)] : []),
-      ...(isRead && audit !== undefined ? historyRoutes(name, definition) : []),
-      ...dataclassFunctionRoutes(dataclass, definition),
+    handlers: [
+      call(
+        `const entities = app.${isCompatible(context.model) ? 'wakanda' : 'dataclass'}`,
+        [definition],
+        2,
+      ),
+      ...(hasHistory ? [call('const history = app.history', [definition], 2)] : []),
     ],
+    routes: routes.map(routeCode),
   };
 }
 
-function changesRoute(name: string, definition: string): string {
-  return route([
-    "method: 'GET'",
-    `url: ${stringLiteral(`/rest/${name}/$entityset/:set/$changes`)}`,
-    'config',
-    `handler: app.changes(${definition})`,
-  ]);
+/** What nobody may read has no addresses for reading. */
+function isRead({ access }: Dataclass): boolean {
+  return access?.read?.length !== 0;
 }
 
-/** The routes of recorded changes, and the handlers that they need. */
-function historyRoutes(name: string, definition: string): readonly string[] {
-  const routeOf = (suffix: string, handler: string): string =>
-    route([
-      'method: read',
-      `url: ${stringLiteral(`/rest/${name}${suffix}/$history`)}`,
-      'config',
-      `handler: history.${handler}`,
-    ]);
-  return [
-    `${call('const history = app.history', [definition], 2)};`,
-    routeOf('', 'collection'),
-    routeOf('(:key', 'entity'),
-  ];
+function entityRoutes(context: EmitContext, dataclass: Dataclass): readonly Route[] {
+  const { name, attributes } = dataclass;
+  const read = readOptions(context, dataclass);
+  const { create, update, drop } = context.bits.ofDataclass(dataclass);
+  const isWriteOpen = [create, update, drop].every((each) => each === undefined);
+  const write = ['config', ...(isWriteOpen ? [] : ['preHandler: allowWrite(access)'])];
+  const hasMedia = attributes.some((each) => each.kind === 'storage' && isLarge(each.type));
+  // The addresses for writing answer sessions that may not write, too.
+  const open = addresses.filter(([, handler]) => isRead(dataclass) || writing.includes(handler));
+  return open.flatMap(([suffix, at, comment]): Route[] => {
+    const route = { url: `/rest/${name}${suffix}`, handler: `entities.${at}` };
+    const options =
+      hasMedia && at === 'attributes' ? [...write, 'bodyLimit: entities.mediaBodyLimit'] : write;
+    const reading: Route[] = isRead(dataclass)
+      ? [{ ...route, comment, verb: 'get', options: read }]
+      : [];
+    return at === 'byValue' ? reading : [...reading, { ...route, verb: 'post', options }];
+  });
+}
+
+function readOptions({ bits }: EmitContext, dataclass: Dataclass): readonly string[] {
+  const { read } = bits.ofDataclass(dataclass);
+  return ['config', ...(read === undefined ? [] : ['preHandler: allow(access.read)'])];
+}
+
+function changesRoutes(
+  context: EmitContext,
+  dataclass: Dataclass,
+  definition: string,
+): readonly Route[] {
+  if (!followed(dataclass)) return [];
+  const url = `/rest/${dataclass.name}/$entityset/:set/$changes`;
+  const options = readOptions(context, dataclass);
+  return [{ verb: 'get', url, options, handler: `app.changes(${definition})` }];
+}
+
+/** The routes of recorded changes. */
+function historyRoutes(context: EmitContext, dataclass: Dataclass): readonly Route[] {
+  const options = readOptions(context, dataclass);
+  const at = (suffix: string, handler: string): Route => {
+    const url = `/rest/${dataclass.name}${suffix}/$history`;
+    return { verb: 'get', url, options, handler: `history.${handler}` };
+  };
+  return [at('', 'collection'), at('(:key', 'entity')];
 }
 
 /** The addresses of the functions of each class of a dataclass; `*` is the name of the function. */
@@ -117,13 +126,14 @@ const functionAddresses = {
  * P11.4). An exposed function of selections and one of the dataclass never have the same name here.
  */
 function dataclassFunctionRoutes(
+  context: EmitContext,
   { name, functions }: Dataclass,
   definition: string,
-): readonly string[] {
+): readonly Route[] {
   return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>
     exposed(functions[level]).flatMap((each) =>
       functionAddresses[level].map((address) =>
-        functionRoute(`/rest/${name}${address.replace('*', each.name)}`, level, [
+        functionRoute(context, each, `/rest/${name}${address.replace('*', each.name)}`, level, [
           definition,
           stringLiteral(each.name),
         ]),
@@ -140,25 +150,28 @@ export function hasFunctionRoutes({ functions, singletons }: Model): boolean {
 }
 
 /** The plugin with the functions of the datastore and of singletons. */
-export function functionRoutesView({ header, model }: EmitContext): object {
-  const { functions, singletons } = model;
+export function functionRoutesView(context: EmitContext): object {
+  const { functions, singletons } = context.model;
+  const routes = [
+    ...exposed(functions).map((each) =>
+      functionRoute(context, each, `/rest/$catalog/${each.name}`, 'datastore', [
+        stringLiteral(each.name),
+      ]),
+    ),
+    ...singletons.flatMap(({ name: singleton, functions: own }) =>
+      exposed(own).map((each) =>
+        functionRoute(context, each, `/rest/$singleton/${singleton}/${each.name}`, 'singleton', [
+          stringLiteral(singleton),
+          stringLiteral(each.name),
+        ]),
+      ),
+    ),
+  ];
   return {
-    header,
+    header: context.header,
+    imports: checkImports(routes, './'),
     signature: pluginSignature('serverFunctions'),
-    routes: [
-      ...exposed(functions).map(({ name }) =>
-        functionRoute(`/rest/$catalog/${name}`, 'datastore', [stringLiteral(name)]),
-      ),
-      ...singletons.flatMap(({ name: singleton, functions: own }) =>
-        exposed(own).map(({ name }) =>
-          functionRoute(
-            `/rest/$singleton/${singleton}/${name}`,
-            'singleton',
-            [singleton, name].map(stringLiteral),
-          ),
-        ),
-      ),
-    ],
+    routes: routes.map(routeCode),
   };
 }
 
@@ -166,16 +179,48 @@ function exposed(functions: readonly ClassFunction[]): readonly ClassFunction[] 
   return functions.filter((each) => each.exposed);
 }
 
-function functionRoute(url: string, level: string, args: readonly string[]): string {
-  return route([`url: ${stringLiteral(url)}`, call(`...app.functions.${level}`, args, 4)]);
+function functionRoute(
+  { bits }: EmitContext,
+  each: ClassFunction,
+  url: string,
+  level: string,
+  args: readonly string[],
+): Route {
+  const { access } = bits.ofFunction(each);
+  const check = access === undefined ? [] : [`preHandler: allow(${access.code})`];
+  return { verb: 'route', url, options: [...check, call(`...app.functions.${level}`, args, 4)] };
+}
+
+/** What checks of routes need. @param folder of the generated code */
+function checkImports(routes: readonly Route[], folder: './' | '../'): readonly string[] {
+  const checks = ['allow', 'allowWrite'].filter((name) => has(routes, `preHandler: ${name}(`));
+  return [
+    ...(checks.length === 0 ? [] : [`import { ${checks.join(', ')} } from '#runtime/http';`]),
+    ...(has(routes, 'preHandler: allow(bits')
+      ? [`import { bits } from '${folder}access.js';`]
+      : []),
+  ];
+}
+
+function usesAccess(routes: readonly Route[]): boolean {
+  return has(routes, 'preHandler: allow(access') || has(routes, 'preHandler: allowWrite(access');
+}
+
+function has(routes: readonly Route[], code: string): boolean {
+  return routes.some(({ options }) => options.some((each) => each.startsWith(code)));
 }
 
 /** A statement in the body of a plugin. */
-function route(members: readonly string[]): string {
-  const flat = `app.route({ ${members.join(', ')} });`;
-  return fits(`  ${flat}`) && !flat.includes('\n')
-    ? flat
-    : `app.route({\n${members.map((each) => `    ${each},\n`).join('')}  });`;
+function routeCode({ comment, verb, url, options, handler }: Route): string {
+  const above = comment === undefined ? '' : `// ${comment}\n  `;
+  if (handler === undefined) {
+    const members = [`url: ${stringLiteral(url)}`, ...options];
+    const flat = `app.route({ ${members.join(', ')} });`;
+    if (fits(`  ${flat}`) && !flat.includes('\n')) return above + flat;
+    return `${above}app.route({\n${members.map((each) => `    ${each},\n`).join('')}  });`;
+  }
+  const flat = `{ ${options.join(', ')} }`;
+  return `${above}${call(`app.${verb}`, [stringLiteral(url), flat, handler], 2)};`;
 }
 
 /** The first line or lines of a Fastify plugin. */

@@ -34,23 +34,6 @@ export function classEvents(
     : (host) => new ClassLifecycle(host, declared);
 }
 
-/** The dataclasses with events or setters, and those of which a body can contain a list with such entities. */
-export function savesWithEvents(definitions: readonly DataclassDefinition[]): ReadonlySet<string> {
-  const found = new Set<string>();
-  const runs = ({ events = [], attributes }: DataclassDefinition): boolean =>
-    events.length > 0 ||
-    attributes.some(
-      (each) => isSettable(each) || (each.kind === 'relatedEntities' && found.has(each.target)),
-    );
-  for (let before = -1; before < found.size;) {
-    before = found.size;
-    for (const each of definitions) {
-      if (runs(each)) found.add(each.name);
-    }
-  }
-  return found;
-}
-
 /** Runs events as methods of the users' entity classes (`class-code.md#events`). */
 class ClassLifecycle implements Lifecycle {
   readonly #events: ReadonlyMap<string, DataclassEvents>;

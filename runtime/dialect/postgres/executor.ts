@@ -12,9 +12,7 @@ import {
 } from '../executor.js';
 import { settledWithin } from '../settled-within.js';
 import type { SqlValue, Statement } from '../statement.js';
-import type { AssumedCondition, Assumption } from '../state-database.js';
 import { WriterLine } from '../writer-line.js';
-import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 import type { PostgresPool } from './connect.js';
 import {
   type StatementResult,
@@ -25,7 +23,6 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import { ConditionedTexts, Confirmation } from './confirmation.js';
 import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
@@ -50,9 +47,6 @@ export class PostgresExecutor implements Executor {
   readonly #writers: WriterLine;
   /** Connections with an open transaction. */
   readonly #open = new Set<PostgresConnection>();
-  readonly #conditioned = new Map<AssumedCondition, ConditionedTexts>();
-  /** What the statement that begins now has to confirm. */
-  #assumption: Assumption | undefined;
   #isClosed = false;
 
   constructor(
@@ -101,47 +95,15 @@ export class PostgresExecutor implements Executor {
     return undefined;
   }
 
-  readonly assuming = <T>(assumption: Assumption, work: () => T): T => {
-    this.#assumption = assumption;
-    try {
-      return work();
-    } finally {
-      this.#assumption = undefined;
-    }
-  };
-
-  /** The statement that begins now confirms what the work assumes; what the work begins beside it need not. */
-  #confirmation(): Confirmation | undefined {
-    const assumption = this.#assumption;
-    if (assumption === undefined) return undefined;
-    this.#assumption = undefined;
-    if (assumption.isConfirmed) return undefined;
-    const { condition } = assumption;
-    const texts = getOrInsertComputed(
-      this.#conditioned,
-      condition,
-      () => new ConditionedTexts(condition),
-    );
-    return new Confirmation(assumption, texts);
-  }
-
   write<T>(work: (transaction: Transaction) => Promise<T>, frame?: TransactionFrame): Promise<T> {
-    const confirmation = this.#confirmation();
-    const before = beginningOf(frame);
-    const write = (): Promise<T> => this.#writers.run(() => this.#run(work, before, confirmation));
-    return confirmation === undefined ? write() : confirmation.ofChange(write);
+    return this.#writers.run(() => this.#run(work, beginningOf(frame)));
   }
 
   readonly change = (
     statement: Statement,
     values: readonly SqlValue[],
     frame?: TransactionFrame,
-  ): Promise<Rows> => {
-    const confirmation = this.#confirmation();
-    const change = (): Promise<Rows> =>
-      this.#writers.run(() => this.#changed(stepOf(statement, values), frame, confirmation));
-    return confirmation === undefined ? change() : confirmation.ofChange(change);
-  };
+  ): Promise<Rows> => this.#writers.run(() => this.#changed(stepOf(statement, values), frame));
 
   async close(): Promise<void> {
     const grace = this.options.graceMilliseconds ?? defaultGraceMilliseconds;
@@ -154,12 +116,11 @@ export class PostgresExecutor implements Executor {
   async #run<T>(
     work: (transaction: Transaction) => Promise<T>,
     before: readonly Step[],
-    confirmation: Confirmation | undefined,
   ): Promise<T> {
     const connection = await this.#take();
     const { options } = this;
     const aside = (...steps: Step[]): Promise<StatementResult> => this.#aside(steps);
-    const transaction = new PostgresTransaction(connection, options, aside, before, confirmation);
+    const transaction = new PostgresTransaction(connection, options, aside, before);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -175,20 +136,14 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  async #changed(
-    step: Step,
-    frame: TransactionFrame | undefined,
-    confirmation: Confirmation | undefined,
-  ): Promise<Rows> {
-    const changing = confirmation === undefined ? step : confirmation.changing(step);
+  async #changed(step: Step, frame: TransactionFrame | undefined): Promise<Rows> {
     const connection = await this.#take();
     let hasBegun = false as boolean;
     try {
       const begun = (has: boolean): void => {
         hasBegun = has;
       };
-      const answer = await connection.change(changing, begun, beginningOf(frame));
-      if (answer.hasRows) confirmation?.confirm();
+      const answer = await connection.change(step, begun, beginningOf(frame));
       return answer.takeRows();
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
@@ -230,13 +185,9 @@ export class PostgresExecutor implements Executor {
   }
 
   #ask<T>(step: Step, taken: (answer: StatementResult) => T, client?: Client): Promise<T> {
-    const confirmation = this.#confirmation();
-    const reading = confirmation === undefined ? step : confirmation.reading(step);
-    return this.#using(async (connection) => {
-      const answer = await this.#until(client, connection, () => connection.read(reading));
-      if (answer.hasRows) confirmation?.confirm();
-      return taken(answer);
-    });
+    return this.#using(async (connection) =>
+      taken(await this.#until(client, connection, () => connection.read(step))),
+    );
   }
 
   /** Runs a read, which the database cancels when its client leaves. */

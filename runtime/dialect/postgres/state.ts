@@ -21,7 +21,6 @@ interface StepRunner {
   readStep(step: Step): Promise<Rows>;
   /** @returns the rows of the last step */
   together(steps: readonly Step[]): Promise<Rows>;
-  readonly assuming: StateDatabase['assuming'];
 }
 
 /** Opens a connection that is not of the pool. */
@@ -36,7 +35,6 @@ const isRead = /^\s*select\b/;
 export class PostgresState implements StateDatabase {
   readonly now = 'cast(extract(epoch from now()) * 1000 as double precision)';
   readonly skipLocked = ' for update skip locked';
-  readonly assuming: StateDatabase['assuming'];
   readonly #texts = new Map<string, string>();
   readonly #qualifier: string;
   /** Connections that have a name, or wait for one. */
@@ -48,7 +46,6 @@ export class PostgresState implements StateDatabase {
     private readonly openClient: OpenClient,
   ) {
     this.#qualifier = `${quoted(schema)}.`;
-    this.assuming = runner.assuming;
   }
 
   async run(...statements: readonly StateStatement[]): Promise<Rows> {

@@ -5,7 +5,6 @@ import {
   type RunResult,
   type Table,
   type Transaction,
-  UnconfirmedError,
 } from '../executor.js';
 import type { SqlValue, Statement } from '../statement.js';
 import {
@@ -18,7 +17,6 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import type { Confirmation } from './confirmation.js';
 import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { raiseStamp } from './global-stamp.js';
 
@@ -56,16 +54,11 @@ export class PostgresTransaction implements Transaction {
     private readonly runAside: RunAside,
     /** What the transaction begins with. */
     private readonly first: readonly Step[],
-    private readonly confirmation: Confirmation | undefined,
   ) {}
 
   async aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
     if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
-    return firstValue(await this.runAside(...this.#required, stepOf(statement, values)));
-  }
-
-  get #required(): readonly Step[] {
-    return this.confirmation?.required ?? [];
+    return firstValue(await this.runAside(stepOf(statement, values)));
   }
 
   raiseStamp(changes: number): void {
@@ -142,23 +135,16 @@ export class PostgresTransaction implements Transaction {
       if (this.#state === 'new') {
         const begin = await this.#begin();
         this.#state = 'open';
-        const before = [...begin, ...this.first, ...this.#required];
+        const before = [...begin, ...this.first];
         const main = before.length;
         let hasBegun = true;
-        let isUnconfirmed = false;
-        const translated: Translate = (error, facts) => {
-          if (isUnconfirmed) return new UnconfirmedError(error);
-          return hasBegun ? translate(error, facts) : notBegun(translate(error, facts));
-        };
-        const answer = await this.#run([...before, step], main, translated, async (done) => {
+        const translated: Translate = (error, facts) =>
+          hasBegun ? translate(error, facts) : notBegun(translate(error, facts));
+        return this.#run([...before, step], main, translated, async (done) => {
           hasBegun = done === undefined || done >= begin.length;
-          isUnconfirmed = done !== undefined && hasBegun && done < main;
-          if (done === main) this.confirmation?.confirm();
           if (done !== undefined) await this.#recover(!hasBegun, rollback);
           if (this.#state === 'open') this.#state = 'new';
         });
-        this.confirmation?.confirm();
-        return answer;
       }
       const isGuarded = this.#isGuarded;
       if (ofSavepoints.test(statement.sql)) {

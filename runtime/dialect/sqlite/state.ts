@@ -27,7 +27,6 @@ export class SqliteState implements StateDatabase {
   /** Changes run one after the other. */
   readonly skipLocked = '';
   readonly schema = undefined;
-  readonly assuming = undefined;
   readonly #prepared = new Map<string, ReadyStatement>();
   readonly #file: DatabaseFile;
   /** Files whose locks this process has. */

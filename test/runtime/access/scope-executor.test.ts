@@ -26,7 +26,7 @@ let executor: ScopeExecutor;
 beforeEach(async () => {
   const schema = ['create table "t" ("a" integer primary key)'];
   const database = await openDatabase('sqlite::memory:', schema, fold);
-  scopes = new RequestScopes({ session: systemSession() });
+  scopes = new RequestScopes({ session: systemSession(), held: -1 });
   stored = database.executor;
   executor = new ScopeExecutor(stored, scopes);
 });
@@ -160,7 +160,7 @@ describe('An executor that knows its caller', () => {
     let late: Promise<unknown> | undefined;
     await executor.write(async (transaction) => {
       await transaction.run(insert(1), []);
-      other = scopes.run({ session: systemSession() }, () =>
+      other = scopes.run({ session: systemSession(), held: -1 }, () =>
         executor.write((own) => own.value(countRows, [])),
       );
       late = gate.reached.then(() => executor.value(countRows, []));

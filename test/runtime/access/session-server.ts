@@ -79,7 +79,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   };
   const declared = options.roles ?? roles;
   const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');
-  const scopes = new RequestScopes({ session: systemSession(), isServer: true });
+  const scopes = new RequestScopes({ session: systemSession(), held: -1, isServer: true });
   const login: LoginModule['login'] =
     options.login ??
     ((user, password) =>

@@ -24,19 +24,19 @@ const tell = (what: string) => (): void => {
 const soon = (): Promise<unknown> => setTimeout(20);
 
 it('work after a commit has the session of the code that asked, and neither its transaction nor its events', async () => {
-  const scopes = new RequestScopes({ session: systemSession(), isServer: true });
+  const scopes = new RequestScopes({ session: systemSession(), held: -1, isServer: true });
   const after = new AfterCommit(scopes, (error) => {
     throw error;
   });
   const session = systemSession();
   const transaction = new TransactionScope({} as Transaction);
   const seen: RequestScope[] = [];
-  scopes.run({ session, transaction, nesting: { depth: 2, tree: {} } }, () => {
+  scopes.run({ session, held: -1, transaction, nesting: { depth: 2, tree: {} } }, () => {
     after.run(() => seen.push(scopes.current()));
   });
   transaction.reportOutcome(true);
   await soon();
-  expect(seen).toEqual([{ session }]);
+  expect(seen).toEqual([{ session, held: -1 }]);
   expect(seen[0]?.session).toBe(session);
 });
 

@@ -62,7 +62,7 @@ describeDatabases('Two servers with one database', ({ driver, create, run }) => 
     (await client.get(`/rest/Item(1)?$lock=${wanted}`)).json<{ result: boolean }>().result;
 
   it('know the sessions, sets, locks and uploads of either, until one of them ends the session', async () => {
-    const [one, other] = await both();
+    const [one, other] = await both({ SESSION_TRUST: '0' });
     expect((await one.post(login, ['mia', 'right'])).statusCode).toBe(200);
     other.cookie = one.cookie;
     expect(await userOf(other)).toBe('mia');
@@ -92,6 +92,30 @@ describeDatabases('Two servers with one database', ({ driver, create, run }) => 
     expect((await one.get(set)).statusCode).toBe(404);
     const allowed = await bob.post('/rest/Item?$method=update', change('bob', 2));
     expect(allowed.json()).toMatchObject({ __ENTITIES: [{ name: 'bob' }] });
+  });
+
+  it.each(['1', '9999'])(
+    'trust a session for SESSION_TRUST=%s seconds after it has ended at another one',
+    async (SESSION_TRUST) => {
+      const [one, other] = await both({ SESSION_TRUST });
+      await one.post(login, ['mia', 'right']);
+      const { cookie } = one;
+      const isKnown = async (client: Client): Promise<boolean> => {
+        client.cookie = cookie;
+        return (await userOf(client)) === 'mia';
+      };
+      expect(await isKnown(other)).toBe(true);
+      await one.get(logout);
+      expect(await isKnown(one)).toBe(false);
+      if (SESSION_TRUST === '9999') expect(await isKnown(other)).toBe(true);
+      else await expect.poll(() => isKnown(other), { timeout: 10_000 }).toBe(false);
+    },
+  );
+
+  it.each(['-1', '1.5', 'x', '10000'])('refuse SESSION_TRUST=%s', async (SESSION_TRUST) => {
+    await expect(open({ SESSION_TRUST })).rejects.toThrow(
+      `SESSION_TRUST is "${SESSION_TRUST}"; it must be a whole number of seconds`,
+    );
   });
 
   it('answer a save that is stored, also if they cannot note what it used of an upload', async () => {

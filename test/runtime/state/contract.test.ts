@@ -42,7 +42,7 @@ async function inDatabase(make: () => Promise<SharedState>): Promise<Stores> {
   const shared = await make();
   const state = await shared.open();
   const quotas = new QuotaTable(state);
-  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session));
+  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session), 0);
   const stored = (session: string): ReturnType<typeof sessions.stored> => sessions.stored(session);
   const { entitySetMemory, maxLocksPerSession } = limits;
   return {

@@ -33,7 +33,7 @@ const uploadLimits = { uploadSize: 3_000_000, uploadSpace: 8_000_000, uploadTime
 async function serverOf(shared: SharedState): Promise<Server> {
   const state = await shared.open();
   const quotas = new QuotaTable(state);
-  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session));
+  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session), 0);
   const stored = (session: string): ReturnType<typeof sessions.stored> => sessions.stored(session);
   return {
     state,

@@ -11,6 +11,7 @@ import { abstractMembers, functionMembers } from '../../classes/abstract-members
 import { hasJobs } from '../../classes/class-code.js';
 import { field } from '../../classes/members.js';
 import { docComment, declaration, RawCode } from '../../layout.js';
+import { namesBits } from '../../access-bits.js';
 import { exposedFunctions } from '../functions.js';
 
 const file = 'generated/api';
@@ -84,7 +85,7 @@ export function singletonsView({ header, model, classNames, namePlaces }: EmitCo
 
 /** The classes that the server makes its objects from. */
 export function registryView(context: EmitContext): object {
-  const { header, model, classNames, namePlaces } = context;
+  const { header, model, classNames, namePlaces, bits } = context;
   const values = new Set(['DataStore']);
   const use = (name: string): RawCode => {
     values.add(name);
@@ -99,18 +100,22 @@ export function registryView(context: EmitContext): object {
     const value = {
       singleton: use(classNames.ofSingleton(singleton).written),
       scope: singleton.scope,
-      functions: exposedFunctions(singleton.functions, 'singleton'),
+      functions: exposedFunctions(singleton.functions, 'singleton', bits),
     };
     return [singleton.name, value] as const;
   });
+  const registry = {
+    datastore: use('DataStore'),
+    datastoreFunctions: exposedFunctions(model.functions, 'datastore', bits),
+    dataclasses: Object.fromEntries(dataclasses),
+    singletons: Object.fromEntries(singletons),
+  };
   return {
     header,
-    imports: importsOf(namePlaces, 'generated/classes', [...values, 'ClassRegistry'], values),
-    declaration: declaration('export const classes: ClassRegistry', {
-      datastore: use('DataStore'),
-      datastoreFunctions: exposedFunctions(model.functions, 'datastore'),
-      dataclasses: Object.fromEntries(dataclasses),
-      singletons: Object.fromEntries(singletons),
-    }),
+    imports: [
+      ...importsOf(namePlaces, 'generated/classes', [...values, 'ClassRegistry'], values),
+      ...(namesBits(registry) ? ["import { bits } from './access.js';"] : []),
+    ],
+    declaration: declaration('export const classes: ClassRegistry', registry),
   };
 }

@@ -23,6 +23,7 @@ import {
   PlaylistEntryEntity,
   PlaylistEntrySelection,
 } from './classes/PlaylistEntry.js';
+import { bits } from './access.js';
 
 /** The classes of the server: those of src/classes if there are some, else the emitted ones. */
 export const classes: ClassRegistry = {
@@ -34,7 +35,7 @@ export const classes: ClassRegistry = {
       onHTTPGet: true,
       params: [{ name: 'year', type: 'integer' }],
       returns: { list: 'object' },
-      access: ['manage', 'sell'],
+      access: bits.sell,
     },
   ],
   dataclasses: {
@@ -75,7 +76,7 @@ export const classes: ClassRegistry = {
           level: 'singleton',
           params: [{ name: 'customer', type: { entity: 'Customer' } }],
           returns: { entity: 'Invoice' },
-          access: ['manage', 'sell'],
+          access: bits.sell,
         },
       ],
     },

@@ -17,6 +17,7 @@ import { classes } from './classes.js';
 import type { DataStore } from '../classes/DataStore.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
+import { openings } from './access.js';
 import * as login from '../login.js';
 import { serverFunctions } from './function-routes.js';
 import { companyRoutes } from './routes/Company.js';
@@ -41,7 +42,7 @@ declare module 'fastify' {
 export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
-  app.register(permissions, { login });
+  app.register(permissions, { login, openings });
   app.register(sessions);
   app.register(media);
   app.register(classCode, { classes });

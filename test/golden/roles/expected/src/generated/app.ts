@@ -14,6 +14,7 @@ import { classes } from './classes.js';
 import type { DataStore } from './classes/DataStore.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
+import { openings } from './access.js';
 import * as login from '../login.js';
 import { complaintRoutes } from './routes/Complaint.js';
 import { patientRoutes } from './routes/Patient.js';
@@ -38,7 +39,7 @@ declare module 'fastify' {
 export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
-  app.register(permissions, { login });
+  app.register(permissions, { login, openings });
   app.register(sessions);
   app.register(classCode, { classes });
   app.register(datastore);

@@ -3,28 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import { SessionDataclass } from '../dataclasses/Session.js';
 
 const config = { dataclass: 'Session' };
-const read = ['GET', 'HEAD'];
-const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Session. `config` opens them to everyone. */
+/** The routes of Session. A session passes the check of a route if it holds all bits that it names. */
 export async function sessionRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.wakanda(SessionDataclass);
-  app.route({ method: readAndWrite, url: '/rest/Session', config, handler: entities.collection });
+  app.get('/rest/Session', { config }, entities.collection);
+  app.post('/rest/Session', { config }, entities.collection);
   // The key takes the closing parenthesis along, since a key may hold one.
-  app.route({ method: readAndWrite, url: '/rest/Session(:key', config, handler: entities.entity });
-  app.route({
-    method: readAndWrite,
-    url: '/rest/Session(:key/:attributes',
-    config,
-    handler: entities.attributes,
-  });
+  app.get('/rest/Session(:key', { config }, entities.entity);
+  app.post('/rest/Session(:key', { config }, entities.entity);
+  app.get('/rest/Session(:key/:attributes', { config }, entities.attributes);
+  app.post('/rest/Session(:key/:attributes', { config }, entities.attributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.route({ method: read, url: '/rest/Session::*', config, handler: entities.byValue });
+  app.get('/rest/Session::*', { config }, entities.byValue);
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.route({
-    method: readAndWrite,
-    url: '/rest/Session/*',
-    config,
-    handler: entities.attributesOrSet,
-  });
+  app.get('/rest/Session/*', { config }, entities.attributesOrSet);
+  app.post('/rest/Session/*', { config }, entities.attributesOrSet);
 }

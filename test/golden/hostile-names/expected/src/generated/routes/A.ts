@@ -3,23 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import { ADataclass } from '../dataclasses/A.js';
 
 const config = { dataclass: 'A' };
-const read = ['GET', 'HEAD'];
-const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of A. `config` opens them to everyone. */
+/** The routes of A. A session passes the check of a route if it holds all bits that it names. */
 export async function aRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ADataclass);
-  app.route({ method: readAndWrite, url: '/rest/A', config, handler: entities.collection });
+  app.get('/rest/A', { config }, entities.collection);
+  app.post('/rest/A', { config }, entities.collection);
   // The key takes the closing parenthesis along, since a key may hold one.
-  app.route({ method: readAndWrite, url: '/rest/A(:key', config, handler: entities.entity });
-  app.route({
-    method: readAndWrite,
-    url: '/rest/A(:key/:attributes',
-    config,
-    handler: entities.attributes,
-  });
+  app.get('/rest/A(:key', { config }, entities.entity);
+  app.post('/rest/A(:key', { config }, entities.entity);
+  app.get('/rest/A(:key/:attributes', { config }, entities.attributes);
+  app.post('/rest/A(:key/:attributes', { config }, entities.attributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.route({ method: read, url: '/rest/A::*', config, handler: entities.byValue });
+  app.get('/rest/A::*', { config }, entities.byValue);
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.route({ method: readAndWrite, url: '/rest/A/*', config, handler: entities.attributesOrSet });
+  app.get('/rest/A/*', { config }, entities.attributesOrSet);
+  app.post('/rest/A/*', { config }, entities.attributesOrSet);
 }

@@ -3,28 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import { classDataclass } from '../dataclasses/class.js';
 
 const config = { dataclass: 'class' };
-const read = ['GET', 'HEAD'];
-const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of class. `config` opens them to everyone. */
+/** The routes of class. A session passes the check of a route if it holds all bits that it names. */
 export async function classRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(classDataclass);
-  app.route({ method: readAndWrite, url: '/rest/class', config, handler: entities.collection });
+  app.get('/rest/class', { config }, entities.collection);
+  app.post('/rest/class', { config }, entities.collection);
   // The key takes the closing parenthesis along, since a key may hold one.
-  app.route({ method: readAndWrite, url: '/rest/class(:key', config, handler: entities.entity });
-  app.route({
-    method: readAndWrite,
-    url: '/rest/class(:key/:attributes',
-    config,
-    handler: entities.attributes,
-  });
+  app.get('/rest/class(:key', { config }, entities.entity);
+  app.post('/rest/class(:key', { config }, entities.entity);
+  app.get('/rest/class(:key/:attributes', { config }, entities.attributes);
+  app.post('/rest/class(:key/:attributes', { config }, entities.attributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.route({ method: read, url: '/rest/class::*', config, handler: entities.byValue });
+  app.get('/rest/class::*', { config }, entities.byValue);
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.route({
-    method: readAndWrite,
-    url: '/rest/class/*',
-    config,
-    handler: entities.attributesOrSet,
-  });
+  app.get('/rest/class/*', { config }, entities.attributesOrSet);
+  app.post('/rest/class/*', { config }, entities.attributesOrSet);
 }

@@ -3,47 +3,60 @@ import type { FastifyInstance } from 'fastify';
 import { 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Dataclass } from '../dataclasses/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.js';
 
 const config = { dataclass: '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称' };
-const read = ['GET', 'HEAD'];
-const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称. `config` opens them to everyone. */
+/** The routes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称. A session passes the check of a route if it holds all bits that it names. */
 export async function 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes(
   app: FastifyInstance,
 ): Promise<void> {
   const entities = app.dataclass(
     数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Dataclass,
   );
-  app.route({
-    method: readAndWrite,
-    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
-    config,
-    handler: entities.collection,
-  });
+  app.get(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
+    { config },
+    entities.collection,
+  );
+  app.post(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
+    { config },
+    entities.collection,
+  );
   // The key takes the closing parenthesis along, since a key may hold one.
-  app.route({
-    method: readAndWrite,
-    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
-    config,
-    handler: entities.entity,
-  });
-  app.route({
-    method: readAndWrite,
-    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
-    config,
-    handler: entities.attributes,
-  });
+  app.get(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
+    { config },
+    entities.entity,
+  );
+  app.post(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
+    { config },
+    entities.entity,
+  );
+  app.get(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
+    { config },
+    entities.attributes,
+  );
+  app.post(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
+    { config },
+    entities.attributes,
+  );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.route({
-    method: read,
-    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称::*',
-    config,
-    handler: entities.byValue,
-  });
+  app.get(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称::*',
+    { config },
+    entities.byValue,
+  );
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.route({
-    method: readAndWrite,
-    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
-    config,
-    handler: entities.attributesOrSet,
-  });
+  app.get(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
+    { config },
+    entities.attributesOrSet,
+  );
+  app.post(
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
+    { config },
+    entities.attributesOrSet,
+  );
 }
