@@ -4,7 +4,7 @@ import type { Client } from '../dialect/executor.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
-import { HeldBits } from './bits.js';
+import { HeldBits, type Holder } from './bits.js';
 import type { PrivilegeSet, Session } from './session.js';
 import type { Bits } from '../protocol/definition.js';
 
@@ -118,7 +118,7 @@ export class RequestScopes {
    */
   constructor(
     protected readonly server: RequestScope,
-    private readonly bits: HeldBits = new HeldBits(),
+    readonly bits: HeldBits = new HeldBits(),
     private readonly isRestricted = false,
     storage = new AsyncLocalStorage<RequestScope>(),
   ) {
@@ -152,8 +152,12 @@ export class RequestScopes {
 
   /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
   renewed(scope: RequestScope): RequestScope {
-    return scope.rows?.isCurrent === false ? this.of(scope.session, scope.requestId) : scope;
+    const isCurrent = scope.held === this.heldBy(scope.session) && scope.rows?.isCurrent !== false;
+    return isCurrent ? scope : this.of(scope.session, scope.requestId);
   }
+
+  /** Who asks: the scope of the calling code; nobody outside of any. */
+  readonly holder = (): Holder => this.#storage.getStore() ?? nobody;
 
   /** The scope of the calling code; outside of any, the server's own. */
   current(): RequestScope {
@@ -230,6 +234,8 @@ export class RequestScopes {
     return this.server;
   }
 }
+
+const nobody: Holder = { session: { isGuest: true }, held: 0 };
 
 /** Code that has lost its async context must not do everything. */
 class ScopesOfRequests extends RequestScopes {

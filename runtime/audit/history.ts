@@ -1,3 +1,4 @@
+import { readable, readableAttributes } from '../dataclass/permissions.js';
 import { sql } from 'kysely';
 import { shownValue } from '../class/objects/typed-value.js';
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
@@ -144,18 +145,18 @@ export class History {
   async #visible(isOfOne: boolean): Promise<Visible> {
     const { dataclass } = this;
     const attributes: ShownAttribute[] = [];
-    for (const each of dataclass.attributes) {
-      if (each.exposed === false) continue;
+    for (const each of readableAttributes(dataclass)) {
       if (each.kind === 'storage' && !notRecorded.includes(each.type)) {
         attributes.push({ name: each.name, column: each.column });
       }
       if (each.kind !== 'relatedEntity') continue;
-      const { name, column, exposed } = dataclass.foreignKey(each);
+      const { name, column } = dataclass.foreignKey(each);
       const target = dataclass.target(each);
       const { references } = each;
-      const isShown = references === undefined || target.exposedAttributes.has(references);
+      const isShown = references === undefined || readable(target, references) !== undefined;
       // The key may be that of an entity that the reader does not find.
-      const isLeftOut = exposed !== false || !isShown || (await this.#hidesSome(target));
+      const isListed = readable(dataclass, name) !== undefined;
+      const isLeftOut = isListed || !isShown || (await this.#hidesSome(target));
       if (!isLeftOut) attributes.push({ name: each.name, column, foreignKey: name });
     }
     return { attributes, isOfOne, isRestricted: await this.#hidesSome(dataclass) };

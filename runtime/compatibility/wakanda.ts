@@ -1,3 +1,4 @@
+import { Exposure } from '../http/exposure.js';
 import { readKeys } from '../entity-set/keys-reader.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
@@ -5,7 +6,7 @@ import { stateOf } from '../class/objects/entity-state.js';
 import { listed } from '../class/objects/selection-node.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import { dataclassIn } from '../dataclass/dataclasses.js';
-import { requirePermission } from '../dataclass/permissions.js';
+import { requirePermission, readable } from '../dataclass/permissions.js';
 import { readJson } from '../http/body.js';
 import { beyondRelation } from '../http/dataclass-reads.js';
 import type { DataclassHandlers } from '../http/dataclass-handlers.js';
@@ -14,7 +15,7 @@ import { missingDataclass } from '../http/errors.js';
 import type { Callable, Calling, FunctionService } from '../http/function-service.js';
 import { parametersOf, readingParameters, refusedMethod } from '../http/reading-parameters.js';
 import { missingEntity, sendJson } from '../http/reply.js';
-import { entitiesOf, requireBits } from '../access/bits.js';
+import { requireBits } from '../access/bits.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -104,7 +105,8 @@ function registerNamedCatalog(app: FastifyInstance): void {
     refuseFormats(readingParameters(request), settings, 'the catalog');
     const { datastore, names } = request.params;
     if (datastore.toLowerCase() !== settings.name.toLowerCase()) throw missingDataclass(datastore);
-    const { catalog } = services.models.visibleTo(await sessions.of(request, reply));
+    const exposure = new Exposure(await sessions.of(request, reply), app.scopes.bits);
+    const catalog = services.models.ofRequests.catalogFor(exposure);
     return sendJson(reply, names === '$all' ? catalog.all() : catalog.named(names));
   });
 }
@@ -142,14 +144,15 @@ async function callRelated(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { sessions, scopes, services } = app;
-  const session = await sessions.of(request, reply);
-  const { context } = services.models.visibleTo(session);
+  const { context } = services.models.ofRequests;
   refuseLongBody(request, context.limits.bodySize);
   const owner = dataclassIn(context, ownerName);
-  const holder = { session, held: scopes.heldBy(session) };
-  requireBits(holder, 'read', owner.access?.read, entitiesOf(ownerName));
+  const scope = scopes.of(await sessions.of(request, reply), request.id);
   const path = partsOf(request).attributes?.trim() ?? '';
-  const relation = owner.exposedAttributes.get(path);
+  const relation = scopes.run(scope, () => {
+    requirePermission(owner, 'read');
+    return readable(owner, path);
+  });
   if (relation === undefined) throw unknownAttribute(owner, path, 'path');
   if (!leadsToMany(relation)) throw refusedMethod('subentityset', 'POST');
   request.query = call.query;
@@ -165,8 +168,11 @@ async function callRelated(
     throw unknownAttribute({ name: relation.target }, call.name, 'path');
   }
   const shown = `${relation.target}Selection.${call.name}`;
-  requireBits(holder, 'execute', definition.access, `the function "${shown}"`);
-  request.query = ofFunction(call.query, beyondRelation(owner, path, expand));
+  requireBits(scope, 'execute', definition.access, `the function "${shown}"`);
+  request.query = ofFunction(
+    call.query,
+    scopes.run(scope, () => beyondRelation(owner, path, expand)),
+  );
   return functions.handler({
     definition,
     shown,

@@ -14,7 +14,7 @@ import type {
 import { refuse } from '../protocol/errors.js';
 import { maxPathLength } from '../protocol/names.js';
 import type { Dataclass, Source } from './dataclasses.js';
-import { requireAttributeInCode } from './permissions.js';
+import { requireAttributeInCode, readable } from './permissions.js';
 import type { Aliases } from './aliases.js';
 import { foreignKeyColumn, From, linkedColumn } from './source.js';
 
@@ -136,7 +136,7 @@ function namedAttribute(
   if (name === '__KEY') return dataclass.key;
   if (name === '__STAMP') return stamp;
   if (name === '__TIMESTAMP') return timestamp;
-  if (scope === 'exposed') return dataclass.exposedAttributes.get(name);
+  if (scope === 'exposed') return readable(dataclass, name);
   const attribute = dataclass.attributesInCode.get(name);
   if (scope === 'all') requireAttributeInCode(dataclass, attribute?.name ?? name);
   return attribute;

@@ -9,11 +9,10 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
-import type { DenialStatus } from '../protocol/errors.js';
 import { type LongNames, longNamesOf } from '../protocol/names.js';
 import type { DataclassQueries } from '../protocol/queries.js';
 import { hasRules } from '../protocol/rules.js';
-import type { Permissions } from './permissions.js';
+import { allBits, type Holder, may } from '../access/bits.js';
 import { sql } from 'kysely';
 import type { Sql } from '../dialect/dialect.js';
 import { RestrictionSlot } from '../dialect/statement.js';
@@ -28,13 +27,14 @@ export interface Dataclass {
   readonly key: StorageDefinition;
   /** In model order. */
   readonly attributes: readonly AttributeDefinition[];
-  /** The attributes that a client may name. */
-  readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
   /** All attributes by their names in the model and in class code. No two attributes share a name of either kind. */
   readonly attributesInCode: ReadonlyMap<string, AttributeDefinition>;
-  /** Finds exposed names of the model's attributes that hold more than letters, digits and underscores. */
-  readonly longNames: LongNames | undefined;
+  /**
+   * Finds names of the model's attributes that hold more than letters, digits and underscores, and
+   * that a client may name now.
+   */
+  readonly longNames: () => LongNames | undefined;
   /** The events that class code has. */
   readonly events: readonly EventName[];
   /** Attributes whose values no two entities share: each unique one, and lists of several. */
@@ -45,8 +45,10 @@ export interface Dataclass {
   readonly queries: DataclassQueries;
   /** What each action needs. */
   readonly access: DataAccess | undefined;
-  /** Absent if roles limit nothing, as for the server's own code. */
-  readonly permissions?: Permissions;
+  /** Whether somebody may not do something with its entities. */
+  readonly isLimited: boolean;
+  /** Who reads and writes: the scope of the running code. */
+  readonly holder: () => Holder;
   /** Whether clients can follow the changes of its entity sets. */
   readonly isLive?: boolean;
   /** Absent if every entity is visible. */
@@ -92,39 +94,62 @@ export interface ReferringRelation {
   readonly relation: RelatedEntityDefinition;
 }
 
-/**
- * Links the definitions of a datastore by their names.
- * @param permissions by the name of their dataclass
- * @param restrictions by the name of their dataclass
- * @param aggregates needed to read a model with aggregates
- */
+interface Linking {
+  /** Who reads and writes; the server itself if left out. */
+  readonly holder?: () => Holder;
+  /** Whether sessions see only what `restrict` of its classes returns. */
+  readonly isRestricted?: boolean;
+  /** Needed to read a model with aggregates. */
+  readonly aggregates?: WriteAggregates | undefined;
+}
+
+/** Links the definitions of a datastore by their names. */
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
-  permissions?: ReadonlyMap<string, Permissions>,
-  restrictions?: ReadonlyMap<string, RowRestriction>,
-  aggregates?: WriteAggregates,
+  { holder = everything, isRestricted = false, aggregates }: Linking = {},
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
-  // A name that is not exposed must be read as one that does not exist.
-  const longNames = longNamesOf(
-    definitions
-      .filter(({ exposed }) => exposed)
-      .flatMap(({ attributes }) =>
-        attributes.flatMap(({ name, exposed }) => (exposed === false ? [] : [name])),
-      ),
-  );
+  const longNames = longNamesIn(definitions, holder);
   for (const definition of definitions) {
-    const allowed = permissions?.get(definition.name);
-    const restriction = restrictions?.get(definition.name);
-    dataclasses.set(definition.name, {
+    const { name, restrict, restrictsWrites } = definition;
+    dataclasses.set(name, {
       ...link(definition, dataclasses),
       longNames,
-      ...(allowed === undefined ? {} : { permissions: allowed }),
-      ...(restriction === undefined ? {} : { restriction }),
+      holder,
+      ...(isRestricted && restrict === true
+        ? { restriction: restrictionOf(name, restrictsWrites === true) }
+        : {}),
       ...(aggregates === undefined ? {} : { aggregates }),
     });
   }
   return dataclasses;
+}
+
+const server: Holder = { session: { isGuest: false }, held: allBits };
+
+function everything(): Holder {
+  return server;
+}
+
+/** A name that a client may not name must be read as one that does not exist. */
+function longNamesIn(
+  definitions: readonly DataclassDefinition[],
+  holder: () => Holder,
+): Dataclass['longNames'] {
+  const long = definitions
+    .filter(({ exposed }) => exposed)
+    .flatMap(({ access: own, attributes }) =>
+      attributes
+        .filter(({ name, exposed }) => exposed !== false && longNamesOf([name]) !== undefined)
+        .map(({ name, access }) => ({ name, needed: [own?.read, access?.read] })),
+    );
+  const all = longNamesOf(long.map(({ name }) => name));
+  if (long.every(({ needed }) => needed.every((each) => each === undefined))) return () => all;
+  return () => {
+    const { held } = holder();
+    const named = long.filter(({ needed }) => needed.every((each) => may(held, each)));
+    return longNamesOf(named.map(({ name }) => name));
+  };
 }
 
 /** @throws Error for a name that is no dataclass of the model */
@@ -140,7 +165,7 @@ export function dataclassIn(
 function link(
   definition: DataclassDefinition,
   dataclasses: ReadonlyMap<string, Dataclass>,
-): Omit<Dataclass, 'longNames'> {
+): Omit<Dataclass, 'longNames' | 'holder'> {
   const allAttributes = new Map(definition.attributes.map((each) => [each.name, each]));
   const members = definition.attributes.flatMap((each) =>
     each.member === undefined ? [] : [[each.member, each] as const],
@@ -157,11 +182,9 @@ function link(
     attributes: definition.attributes,
     queries: definition.queries,
     access: definition.access,
-    exposedAttributes: new Map(
-      definition.attributes
-        .filter((each) => each.exposed !== false)
-        .map((each) => [each.name, each]),
-    ),
+    isLimited:
+      definition.access !== undefined ||
+      definition.attributes.some(({ access }) => access !== undefined),
     allAttributes,
     attributesInCode:
       members.length === 0 ? allAttributes : new Map([...allAttributes, ...members]),
@@ -253,10 +276,8 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  * (`access.md#restrict`). For readers and writers, the others do not exist.
  */
 interface RowRestriction {
-  /**
-   * HTTP status if a session stores an entity that would be hidden from it; none if it may do that.
-   */
-  readonly writes: DenialStatus | undefined;
+  /** Whether a session may store no entity that would be hidden from it. */
+  readonly restrictsWrites: boolean;
   /**
    * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there
@@ -268,8 +289,7 @@ interface RowRestriction {
  * The restriction of a dataclass for any scope that reads it; its condition is resolved when a
  * statement runs.
  * @param name of the dataclass
- * @param writes see {@link RowRestriction.writes}
  */
-export function restrictionOf(name: string, writes: DenialStatus | undefined): RowRestriction {
-  return { writes, condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
+function restrictionOf(name: string, restrictsWrites: boolean): RowRestriction {
+  return { restrictsWrites, condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
 }

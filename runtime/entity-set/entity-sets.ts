@@ -1,3 +1,4 @@
+import { mayDo, readable } from '../dataclass/permissions.js';
 import { hash } from 'node:crypto';
 import { leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -209,10 +210,10 @@ export class EntitySets {
       return selectionRequest(filters, dataclass, { kind: 'all' }, null, texts);
     }
     const owner = this.dataclasses.get(related.dataclass);
-    const relation = owner?.exposedAttributes.get(related.relation);
-    if (owner === undefined || relation === undefined || !leadsToMany(relation)) {
-      return undefined;
-    }
+    // The address of the set is one of its entities' dataclass, whose route does not check the owner.
+    if (owner === undefined || !mayDo(owner, 'read')) return undefined;
+    const relation = readable(owner, related.relation);
+    if (relation === undefined || !leadsToMany(relation)) return undefined;
     return relatedRequest(this.context, owner, relation, related.key, texts);
   }
 

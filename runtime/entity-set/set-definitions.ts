@@ -1,3 +1,4 @@
+import { readable, readableAttributes } from '../dataclass/permissions.js';
 import { isIn } from '../dialect/dialect.js';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
@@ -266,7 +267,7 @@ function withMember(
 }
 
 function renamedOrder(dataclass: Dataclass, text: string): string {
-  return parseOrderBy(text, undefined, dataclass.longNames)
+  return parseOrderBy(text, undefined, dataclass.longNames())
     .map(({ path, descending }) => {
       const names = renamed(dataclass, path).map(writtenName);
       return `${names.join('.')}${descending ? ' desc' : ''}`;
@@ -288,9 +289,8 @@ function renamed(start: Dataclass, path: readonly string[]): readonly string[] {
 
 /** The attribute that a client can have meant by a name. */
 function attributeOf(dataclass: Dataclass, name: string): AttributeDefinition | undefined {
-  const { exposedAttributes } = dataclass;
   return (
-    exposedAttributes.get(name) ??
-    [...exposedAttributes.values()].find(({ renamedFrom }) => renamedFrom?.includes(name))
+    readable(dataclass, name) ??
+    readableAttributes(dataclass).find(({ renamedFrom }) => renamedFrom?.includes(name))
   );
 }

@@ -1,3 +1,4 @@
+import { dataclassIn } from '../dataclass/dataclasses.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
@@ -79,16 +80,15 @@ function historyHandlers(
   access: AuditAccess,
   { name }: DataclassDefinition,
 ): HistoryHandlers {
+  const { context } = services.models.ofRequests;
+  const dataclass = dataclassIn(context, name);
+  const history = new History(context, access, dataclass);
   const handler =
     (isOfOne: boolean): Handler =>
     async (request, reply) => {
       const session = await sessions.of(request, reply);
       const parameters = historyParameters(request);
-      const { context } = services.models.visibleTo(session);
-      const dataclass = context.dataclasses.get(name);
-      if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
       refuseFormats(parameters, context.options, 'a history');
-      const history = new History(context, access, dataclass);
       const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
       const answer = await scopes.run(scope, () => {
         if (!isOfOne) return history.read(parameters);

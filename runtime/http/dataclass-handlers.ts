@@ -57,8 +57,7 @@ type Answering = (
 ) => Promise<Answer>;
 
 /**
- * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
- * the dataclass as its session sees it.
+ * The handlers of a dataclass. Each request gets its scope here.
  * @param nothing answers if there is nothing at the address
  * @param mediaBodyLimit see {@link DataclassHandlers}
  */
@@ -68,7 +67,7 @@ export function dataclassHandlers(
   nothing: Handler,
   mediaBodyLimit: number,
 ): DataclassHandlers {
-  const { models } = services;
+  const dataclass = services.models.ofRequests.servicesOf(name);
   /** @param writing answers POST, if it is not answered as GET */
   const handler =
     (reading: Answering, writing?: Answering): AddressHandler =>
@@ -77,9 +76,7 @@ export function dataclassHandlers(
       const answering = isWrite ? writing : reading;
       const session = await sessions.of(request, reply);
       const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
-      const answer = await scopes.run(scope, () =>
-        answering(request, scope, address, models.visibleTo(session).servicesOf(name)),
-      );
+      const answer = await scopes.run(scope, () => answering(request, scope, address, dataclass));
       sendAnswer(reply, name, answer);
       return reply;
     };

@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import type { FastifyRequest } from 'fastify';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import { entitiesOf, requireBits } from '../access/bits.js';
@@ -251,7 +252,7 @@ export class DataclassReads {
   ): Promise<JsonAnswer | undefined> {
     const { method = '' } = parameters;
     const name = attributes.trim();
-    const relation = this.#dataclass.exposedAttributes.get(name);
+    const relation = readable(this.#dataclass, name);
     if (relation === undefined || !leadsToMany(relation)) throw refusedMethod(method, 'GET');
     const texts = {
       ...parameters,
@@ -278,9 +279,9 @@ export class DataclassReads {
   ): ToManyDefinition | undefined {
     if (attributes === undefined || expand === undefined) return undefined;
     const name = attributes.trim();
-    const attribute = this.#dataclass.exposedAttributes.get(name);
+    const attribute = readable(this.#dataclass, name);
     if (attribute === undefined || !leadsToMany(attribute)) return undefined;
-    const items = parseAttributeList(expand, '$expand', this.#dataclass.longNames);
+    const items = parseAttributeList(expand, '$expand', this.#dataclass.longNames());
     return items.some(({ path }) => path.length === 1 && path[0] === name) ? attribute : undefined;
   }
 }
@@ -306,7 +307,7 @@ function requestedMedia(
 ): StorageDefinition | undefined {
   if (attributes === undefined || expand === undefined) return undefined;
   const name = attributes.trim();
-  const attribute = dataclass.exposedAttributes.get(name);
+  const attribute = readable(dataclass, name);
   if (attribute?.kind !== 'storage') return undefined;
   const isRequested = attribute.type === 'image' || (attribute.type === 'blob' && binary);
   return isRequested && expand.trim() === name ? attribute : undefined;
@@ -324,7 +325,7 @@ export function beyondRelation(
 ): string | undefined {
   if (expand === undefined) return undefined;
   const paths: string[] = [];
-  for (const { path, options, start, end } of parseAttributeList(expand, '$expand', longNames)) {
+  for (const { path, options, start, end } of parseAttributeList(expand, '$expand', longNames())) {
     const text = expand.slice(start, end);
     const isOfRelation = path[0] === relation;
     if (!isOfRelation || path.length > 1) {

@@ -1,3 +1,5 @@
+import { may } from '../access/bits.js';
+import { mayDo, readable } from '../dataclass/permissions.js';
 import type { FastifyRequest } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
@@ -233,13 +235,11 @@ export class DataclassWrites {
         '$upsert is not applicable: the address names the entity by its key.',
       );
     }
-    const { exposedAttributes, permissions } = this.dataclass;
-    const attribute = exposedAttributes.get(name);
+    const attribute = mayDo(this.dataclass, 'read') ? readable(this.dataclass, name) : undefined;
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'attributes');
     const isFinding = attribute.kind === 'storage' && isUnique(attribute);
-    if (isFinding && attribute.readOnly !== true && permissions?.notCreated.has(name) !== true) {
-      return attribute;
-    }
+    const mayCreate = may(this.dataclass.holder().held, attribute.access?.create);
+    if (isFinding && attribute.readOnly !== true && mayCreate) return attribute;
     throw refuse(
       'methodNotApplicable',
       isFinding
@@ -258,7 +258,7 @@ export class DataclassWrites {
     const parameters = parametersOf(request, 'write');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
     refuseFormats(parameters, this.context.options, what);
-    const attribute = this.dataclass.exposedAttributes.get(name);
+    const attribute = readable(this.dataclass, name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || attribute.type !== type) {
       throw refuse('methodNotApplicable', `${parameter} sets ${what}, and "${name}" is none.`);

@@ -2,12 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import type { Session } from '../access/session.js';
 import type { ClassContext } from '../class/objects/context.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
 import type { Database } from '../dialect/database.js';
-import { linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
+import { type Dataclass, linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
 import { aggregateWriter, checkAggregates } from '../query/aggregate-attributes.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
@@ -19,7 +18,6 @@ import { serverFunctions } from './catalog.js';
 import {
   auditOf,
   type CodeHooks,
-  type ModelView,
   permissionsOf,
   requireClassCode,
   type ServedClasses,
@@ -82,10 +80,10 @@ function openServices(app: FastifyInstance): Services {
   if (hasMedia(definitions)) requireMedia(media);
   const permissions = permissionsOf(app);
   const parts = sharedParts(app, database, code, media);
-  const whole = wholeView(definitions, parts.aggregates);
+  const whole = wholeModel(definitions, parts.aggregates);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
-    return servedModels({ ...parts, ...hooks, setDefinitions }, whole, definitions, permissions);
+    return servedModels({ ...parts, ...hooks, setDefinitions }, whole, scopes, permissions);
   };
   const registry = once(() => code?.registry ?? plainClasses(definitions));
   const turns = new Turns();
@@ -94,17 +92,17 @@ function openServices(app: FastifyInstance): Services {
     openHost(app, registry(), scopes.ofRequests(), turns, (host): ServedData => {
       const lifecycle = code?.lifecycleOf(host);
       const server = openHost(app, registry(), scopes, turns, (own) => {
-        const { dataclasses } = whole;
         const hooks =
-          code?.hooksOf(own, { ...parts, database, dataclasses }) ?? plainHooks(database, scopes);
+          code?.hooksOf(own, { ...parts, database, dataclasses: whole }) ??
+          plainHooks(database, scopes);
         const models = modelsOn({ ...hooks, lifecycle });
         return {
           models,
-          model: models.whole.context,
+          model: models.ofServer.context,
           executor: hooks.executor,
           lifecycle: hooks.lifecycle,
           restrictions: hooks.restrictions,
-          visibleTo: permissions && ((session: Session) => models.visibleTo(session).context),
+          ofRequests: models.ofRequests.context,
         };
       });
       return { ...server.data, lifecycle, ofServer: server.datastore };
@@ -178,19 +176,13 @@ function openHost<Data extends ClassData>(
 }
 
 /** The model without limits. */
-function wholeView(
+function wholeModel(
   definitions: readonly DataclassDefinition[],
   aggregates: WriteAggregates | undefined,
-): ModelView {
-  const dataclasses = linkDataclasses(definitions, undefined, undefined, aggregates);
+): ReadonlyMap<string, Dataclass> {
+  const dataclasses = linkDataclasses(definitions, { aggregates });
   if (aggregates !== undefined) checkAggregates(dataclasses.values());
-  return {
-    visible: '',
-    dataclasses,
-    catalog: definitions,
-    lists: () => true,
-    calls: () => true,
-  };
+  return dataclasses;
 }
 
 const noHooks = { lifecycle: undefined, computed: undefined, restrictions: undefined };

@@ -8,7 +8,7 @@ import type {
 import { fastifyPlugin } from 'fastify-plugin';
 import { setRequesterOf } from '../access/session.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
-import { requirePermission } from '../dataclass/permissions.js';
+import { requirePermission, isVisible } from '../dataclass/permissions.js';
 import type {
   DataclassDefinition,
   FunctionDefinition,
@@ -197,8 +197,8 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, sent, own, visible, scope }, work) => {
-        this.#requireRead(scope, dataclass);
+      with: async ({ request, sent, own, visible }, work) => {
+        this.#requireRead(dataclass);
         const { filter, params, orderby } = sent.input;
         const input = { filter, params, orderby, set: partsOf(request).set };
         const { host } = this.context;
@@ -215,9 +215,9 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'entity'),
       shown: `${owner.name}Entity.${name}`,
-      with: async ({ request, scope }, work) => {
+      with: async ({ request }, work) => {
         const { text } = readKeyClause(partsOf(request).key ?? '');
-        return work(await this.#entity(this.#requireRead(scope, owner.name), text));
+        return work(await this.#entity(this.#requireRead(owner.name), text));
       },
     });
   }
@@ -251,10 +251,12 @@ export class FunctionService {
       const { scopes } = host;
       const session = await sessions.of(request, reply);
       const own = scopes.of(session, request.id);
-      const { context: visible } = models.visibleTo(session);
+      const { context: visible } = models.ofRequests;
       const { definition } = callable;
       const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
-      checkOutput(visible, definition.returns, sent.output);
+      scopes.run(own, () => {
+        checkOutput(visible, definition.returns, sent.output);
+      });
       const { promote } = definition;
       const scope =
         promote === undefined || !isLimited
@@ -272,7 +274,7 @@ export class FunctionService {
     const result = await callable.with(calling, (target) => this.#run(callable, calling, target));
     // The function may have given its session other privileges, or another user.
     const now = scopes.renewed(own);
-    const { context } = models.visibleTo(now.session);
+    const { context } = models.ofRequests;
     const answering = { host, context, session: now.session };
     const answer = await scopes.run(now, () =>
       this.#written(callable, answering, result, calling.sent.output),
@@ -329,8 +331,8 @@ export class FunctionService {
   }
 
   async #entity(dataclass: Dataclass, text: string): Promise<object> {
-    const { name, exposed, key } = dataclass;
-    const value = exposed ? decodeKey(key.type, text) : undefined;
+    const { name, key } = dataclass;
+    const value = isVisible(dataclass) ? decodeKey(key.type, text) : undefined;
     const code = this.context.host.codeOf(name);
     const entity = value === undefined ? undefined : await code.load(value);
     if (entity === undefined) throw missingEntity(name);
@@ -341,8 +343,8 @@ export class FunctionService {
    * The dataclass of a function that is called on its entities.
    * @throws RequestError 401 or 403 if these may not be read
    */
-  #requireRead({ session }: RequestScope, name: string): Dataclass {
-    const dataclass = dataclassIn(this.context.models.visibleTo(session).context, name);
+  #requireRead(name: string): Dataclass {
+    const dataclass = dataclassIn(this.context.models.ofRequests.context, name);
     requirePermission(dataclass, 'read');
     return dataclass;
   }
@@ -369,7 +371,7 @@ function checkOutput(context: ServiceContext, returns: FunctionType, output: Par
   if (name === undefined) return;
   pageTop(context, output.top);
   const dataclass = context.dataclasses.get(name);
-  if (dataclass?.exposed !== true || dataclass.permissions?.read === false) return;
+  if (dataclass === undefined || !isVisible(dataclass)) return;
   projectionOf(dataclass, undefined, output, expansionsOf(context, dataclass, output), context);
 }
 
@@ -435,7 +437,7 @@ async function inputSelection(
   }
   const dataclass = dataclassIn(context, code.dataclass.name);
   requirePermission(dataclass, 'read');
-  if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
+  if (!isVisible(dataclass)) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
     const keys = await membersOf(code, context, input, setRequesterOf(own.session));
     return code.select(listed(code.dataclass, keys));
@@ -451,9 +453,13 @@ async function inputSelection(
   checkRequest(context, request);
   const { host } = code;
   const { scopes } = host;
+  const { visible } = context.statements;
   return code.select(
     requested(chosenBy(code, request), {
-      seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
+      seesTheSame: () => {
+        const { statements } = host.visible();
+        return statements.visible === visible && scopes.current().rows === own.rows;
+      },
       keys: () => scopes.runWithin(own, () => keysOf(context, request)),
     }),
   );

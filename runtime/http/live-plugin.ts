@@ -355,7 +355,7 @@ class ChangeStream {
     if (session.id !== this.#session) throw sessionEnded();
     const scope = scopes.of(session);
     return scopes.run(scope, async () => {
-      const { context } = services.models.visibleTo(session);
+      const { context } = services.models.ofRequests;
       const dataclass = context.dataclasses.get(this.dataclass);
       const id = request.params.set.toUpperCase();
       if (dataclass === undefined) throw missingSet(id);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { HeldBits } from '../access/bits.js';
+import { allBits, HeldBits } from '../access/bits.js';
 import { RequestScopes } from '../access/request-scope.js';
 import type { EndedUsers } from '../access/ended-users.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
@@ -53,7 +53,7 @@ export const sessions = fastifyPlugin(
           ).databaseStores(limits, database, processes, sessionTrust(environment));
     const isRestricted = definitions.some(({ restrict }) => restrict === true);
     const bits = permissions?.bits ?? new HeldBits();
-    const server = { session: systemSession(), held: bits.all, isServer: true } as const;
+    const server = { session: systemSession(), held: allBits, isServer: true } as const;
     const scopes = new RequestScopes(server, bits, isRestricted);
     // Immediately before the database closes: code that is still running has no scope then.
     setup.closeAtEnd(() => {

@@ -1,4 +1,3 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
 import type {
   AttributeDefinition,
   DataclassDefinition,
@@ -10,25 +9,25 @@ import {
   type OpenedDataclass,
 } from '../protocol/opened-document.js';
 import type { ModelParts } from './served-model.js';
-import type { ModelView } from './optional-plugins.js';
+import type { Exposure } from './exposure.js';
 
 /**
- * The OpenAPI document of what the sessions of a view may use (`openapi.md`).
+ * The OpenAPI document of what a session may use (`openapi.md`).
  * @param whole the emitted document of the model
  * @param cookie of sessions
  */
 export function servedDocument(
   whole: object,
   { definitions, functions, limits }: Pick<ModelParts, 'definitions' | 'functions' | 'limits'>,
-  view: ModelView,
+  exposure: Exposure,
   cookie: string,
 ): Uint8Array {
   const called = (owner: string, list: readonly FunctionDefinition[]): readonly string[] =>
-    list.filter((each) => view.calls(each)).map(({ name }) => `${owner}.${name}`);
+    list.filter((each) => exposure.calls(each)).map(({ name }) => `${owner}.${name}`);
   const opened = {
     // Guests of a model with `forceLogin` are refused before.
     isInside: true,
-    dataclasses: definitions.flatMap((each) => openedDataclass(each, view) ?? []),
+    dataclasses: definitions.flatMap((each) => openedDataclass(each, definitions, exposure) ?? []),
     functions: [
       ...called('ds', functions.datastore),
       ...functions.singletons.flatMap((each) => called(each.name, each.functions)),
@@ -45,23 +44,25 @@ interface Served {
   readonly components: { readonly securitySchemes: { readonly session: { name: string } } };
 }
 
-/** @returns nothing for a dataclass of which the sessions may use nothing */
+/** @returns nothing for a dataclass of which the session may use nothing */
 function openedDataclass(
   definition: DataclassDefinition,
-  view: ModelView,
+  all: readonly DataclassDefinition[],
+  exposure: Exposure,
 ): OpenedDataclass | undefined {
-  const { name, exposed, functions = [] } = definition;
-  const visible = view.dataclasses.get(name);
-  if (!exposed || visible === undefined) return undefined;
-  const { create = true, update = true, drop = true } = visible.permissions ?? {};
-  const called = functions.filter((each) => view.calls(each, definition));
-  if (!visible.exposed && !create && called.length === 0) return undefined;
+  const { name, exposed, access, functions = [] } = definition;
+  if (!exposed) return undefined;
+  const read = exposure.may(access?.read);
+  const create = exposure.may(access?.create);
+  const called = functions.filter((each) => exposure.calls(each, definition));
+  if (!read && !create && called.length === 0) return undefined;
+  const [update, drop] = [exposure.may(access?.update), exposure.may(access?.drop)];
   return {
     name,
-    actions: actions({ read: visible.exposed, create, update, drop }),
+    actions: actions({ read, create, update, drop }),
     attributes: definition.attributes.map((each) => ({
       name: each.name,
-      actions: attributeActions(definition, each, visible, view),
+      actions: attributeActions(definition, each, all, exposure),
     })),
     functions: called.map((each) => `${each.level}.${each.name}`),
   };
@@ -75,36 +76,38 @@ function actions(
 
 /** What clients can never set is not in the bodies of the emitted document. */
 function attributeActions(
-  { key }: DataclassDefinition,
+  owner: DataclassDefinition,
   attribute: AttributeDefinition,
-  { exposed, exposedAttributes, permissions }: Dataclass,
-  view: ModelView,
+  all: readonly DataclassDefinition[],
+  exposure: Exposure,
 ): OpenedDataclass['actions'] {
-  const { name } = attribute;
-  const read = exposed && exposedAttributes.has(name);
-  const isSent = attribute.exposed !== false && isReached(attribute, view);
-  const create =
-    isSent && permissions?.create !== false && permissions?.notCreated.has(name) !== true;
-  const update =
-    isSent &&
-    read &&
-    name !== key &&
-    permissions?.update !== false &&
-    permissions?.notUpdated.has(name) !== true;
+  const { name, access, exposed } = attribute;
+  const isExposed = exposed !== false;
+  const read = isExposed && exposure.may(owner.access?.read) && exposure.may(access?.read);
+  const isSent = isExposed && isReached(owner, attribute, all, exposure);
+  const create = isSent && exposure.may(owner.access?.create) && exposure.may(access?.create);
+  const isChanged = isSent && read && name !== owner.key;
+  const update = isChanged && exposure.may(owner.access?.update) && exposure.may(access?.update);
   return actions({ read, create, update });
 }
 
 /** Whether a session may read what a relation leads to, and create what can be sent in its list. */
-function isReached(attribute: AttributeDefinition, { dataclasses }: ModelView): boolean {
+function isReached(
+  owner: DataclassDefinition,
+  attribute: AttributeDefinition,
+  all: readonly DataclassDefinition[],
+  exposure: Exposure,
+): boolean {
   if (!('target' in attribute)) return true;
-  const target = dataclasses.get(attribute.target);
-  if (target?.exposed !== true) return false;
+  const target = all.find(({ name }) => name === attribute.target);
+  if (target?.exposed !== true || !exposure.may(target.access?.read)) return false;
   if (attribute.kind !== 'relatedEntities') return true;
-  const { exposedAttributes, permissions } = target;
-  const { inverse } = attribute;
+  const inverse = target.attributes.find(({ name }) => name === attribute.inverse);
   return (
-    (exposedAttributes.has(inverse) || permissions?.onlyCreated.has(inverse) === true) &&
-    permissions?.create !== false &&
-    permissions?.notCreated.has(inverse) !== true
+    inverse !== undefined &&
+    inverse.exposed !== false &&
+    exposure.may(owner.access?.read) &&
+    exposure.may(target.access?.create) &&
+    exposure.may(inverse.access?.create)
   );
 }

@@ -4,14 +4,14 @@ import type { EndedUsers } from '../access/ended-users.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import type { ScopeExecutor } from '../access/scope-executor.js';
-import type { PrivilegeTable, Session } from '../access/session.js';
+import type { PrivilegeTable } from '../access/session.js';
 import type { ClassContext } from '../class/objects/context.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
-import type { Dataclass, WriteAggregates } from '../dataclass/dataclasses.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lifecycle, WriteRestrictions } from '../write/surroundings.js';
-import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import type { ComputedRequests } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { RequestSessions } from './request-sessions.js';
@@ -36,7 +36,7 @@ declare module 'fastify' {
 
 /**
  * What `#runtime/permissions` adds to a server whose sessions have different rights: logins, bearer
- * tokens, privileges and views of the model.
+ * tokens and privileges.
  */
 export interface ServedPermissions {
   /** Undefined if logins do not say whose sessions end. */
@@ -51,34 +51,9 @@ export interface ServedPermissions {
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
   /** What the privileges of sessions open. */
   readonly bits: HeldBits;
-  /**
-   * Makes one object for each view of the model, and finds the one of a session.
-   * @param aggregates see {@link Dataclass.aggregates}
-   */
-  byView<T>(
-    definitions: readonly DataclassDefinition[],
-    make: (view: ModelView) => T,
-    aggregates: WriteAggregates | undefined,
-  ): { of(session: Session): T };
 }
 
 export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
-
-/** What some sessions see of the model, and may call. */
-export interface ModelView {
-  /** Equal for views that show the same columns and rows; empty for the whole model. */
-  readonly visible: string;
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  /** The dataclasses of the catalog, in the order of the model. */
-  readonly catalog: readonly DataclassDefinition[];
-  /** Whether the catalog lists a function of the datastore or of a singleton. */
-  lists(definition: FunctionDefinition): boolean;
-  /**
-   * Whether a session can call a function.
-   * @param owner its dataclass, if it belongs to one
-   */
-  calls(definition: FunctionDefinition, owner?: DataclassDefinition): boolean;
-}
 
 /**
  * What limits the sessions of a server; `undefined` if all of them may do everything.

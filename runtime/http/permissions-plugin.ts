@@ -7,7 +7,6 @@ import { DatabaseFailures } from '../permissions/database-failures.js';
 import { type LoginFailures, Logins, memoryLoginFailures } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
 import { Tokens } from '../permissions/tokens.js';
-import { Views } from '../permissions/views.js';
 import type { LoginStores, ServedPermissions } from './optional-plugins.js';
 import { tokenSettings } from './settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -43,7 +42,6 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
       bits,
-      byView: (definitions, make, aggregates) => new Views(definitions, make, bits, aggregates),
     };
     app.decorate('permissions', served);
   },

@@ -17,7 +17,7 @@ import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuseFormats } from '../query/parameters.js';
-import type { ServedModel } from './served-model.js';
+import { Exposure } from './exposure.js';
 import type { Settings } from './settings.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -57,19 +57,20 @@ export const protocol = fastifyPlugin(
       hasCode: services.classes !== undefined,
       requireLogin: permissionsOf(app)?.requireLogin,
     });
+    const exposureOf = async (request: FastifyRequest, reply: FastifyReply): Promise<Exposure> =>
+      new Exposure(await sessions.of(request, reply), app.scopes.bits);
     registerInfo(app, sessions, stores.sets, limits);
-    registerRelease(app, services.models.whole.context.sets, sessions);
-    registerCatalog(
-      app,
-      settings,
-      async (request, reply) =>
-        services.models.visibleTo(await sessions.of(request, reply)).catalog,
+    registerRelease(app, services.models.ofRequests.context.sets, sessions);
+    registerCatalog(app, settings, async (request, reply) =>
+      services.models.ofRequests.catalogFor(await exposureOf(request, reply)),
     );
     if (isOpenApiOn(environment)) {
-      const documentOf = documentsOf(openApi, sessions.cookie);
-      registerOpenApi(app, settings, async (request, reply) =>
-        documentOf(services.models.visibleTo(await sessions.of(request, reply))),
-      );
+      registerOpenApi(app, settings, async (request, reply) => {
+        const exposure = await exposureOf(request, reply);
+        const { servedDocument } = await import('./openapi-document.js');
+        const { default: whole } = await openApi();
+        return servedDocument(whole, services.models.ofRequests.parts, exposure, sessions.cookie);
+      });
     }
     if (services.media !== undefined) app.register(services.media.routes);
     // Only an instance with a prefix has its own not-found handler.
@@ -89,23 +90,6 @@ function isOpenApiOn(environment: Environment): boolean {
   const text = setting(environment, 'OPENAPI', 'on');
   if (text === 'on' || text === 'off') return text === 'on';
   throw new Error(`OPENAPI is ${JSON.stringify(text)}; it must be on or off.`);
-}
-
-/** The documents of views of the model, each made at the first request for it. */
-function documentsOf(
-  openApi: ProtocolOptions['openApi'],
-  cookie: string,
-): (model: ServedModel) => Promise<Uint8Array> {
-  const documents = new WeakMap<ServedModel, Uint8Array>();
-  return async (model) => {
-    const known = documents.get(model);
-    if (known !== undefined) return known;
-    const { servedDocument } = await import('./openapi-document.js');
-    const { default: whole } = await openApi();
-    const document = servedDocument(whole, model.parts, model.view, cookie);
-    documents.set(model, document);
-    return document;
-  };
 }
 
 /**

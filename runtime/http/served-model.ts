@@ -1,9 +1,10 @@
-import type { Session } from '../access/session.js';
-import type { WriteAggregates } from '../dataclass/dataclasses.js';
+import { bothBits, commonBits } from '../access/bits.js';
+import type { RequestScopes } from '../access/request-scope.js';
+import { type Dataclass, linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import type { SetDefinitions } from '../entity-set/set-definitions.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
+import type { Bits, DataclassDefinition } from '../protocol/definition.js';
 import { Counts, type KnownNumbers } from '../query/counts.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { Tags } from '../query/tags.js';
@@ -11,7 +12,8 @@ import { Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
-import type { CodeHooks, ModelView, ServedPermissions } from './optional-plugins.js';
+import type { Exposure } from './exposure.js';
+import type { CodeHooks, ServedPermissions } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
@@ -40,23 +42,33 @@ export interface ModelParts
 }
 
 export interface ServedModels {
-  /** The model as the server's own code sees it. */
-  readonly whole: ServedModel;
-  /** The model as a session sees it, with the privileges that it holds now. */
-  readonly visibleTo: (session: Session) => ServedModel;
+  /** The model of the server's own code, which may do everything. */
+  readonly ofServer: ServedModel;
+  /** The model of requests: what a scope may see and do is decided when it asks. */
+  readonly ofRequests: ServedModel;
 }
 
 /** @param permissions none if all sessions may do everything */
 export function servedModels(
   parts: ModelParts,
-  wholeView: ModelView,
-  definitions: readonly DataclassDefinition[],
+  whole: ReadonlyMap<string, Dataclass>,
+  scopes: RequestScopes,
   permissions: ServedPermissions | undefined,
 ): ServedModels {
-  const whole = new ServedModel(parts, wholeView);
-  const make = (view: ModelView): ServedModel => new ServedModel(parts, view);
-  const views = permissions?.byView(definitions, make, parts.aggregates);
-  return { whole, visibleTo: views === undefined ? () => whole : (session) => views.of(session) };
+  const { definitions, aggregates, statements } = parts;
+  const ofServer = new ServedModel(parts, whole);
+  if (permissions === undefined) return { ofServer, ofRequests: ofServer };
+  const { holder } = scopes;
+  const limited = linkDataclasses(definitions, { holder, isRestricted: true, aggregates });
+  const read = definitions
+    .flatMap(({ access, attributes }) => [
+      access?.read,
+      ...attributes.map((each) => each.access?.read),
+    ])
+    .reduce<Bits>((bits, each) => (each === undefined ? bits : bothBits(bits, each)), 0);
+  const visible = (): string => `${commonBits(holder().held, read)} `;
+  const cache = statements.of(visible);
+  return { ofServer, ofRequests: new ServedModel({ ...parts, statements: cache }, limited) };
 }
 
 /** Answers the requests to one dataclass. */
@@ -65,31 +77,25 @@ export interface DataclassServices {
   readonly writes: DataclassWrites;
 }
 
-/**
- * The model as some sessions see it, and what answers their requests: each part is made when it is
- * first needed.
- */
+/** A model, and what answers requests: each part is made when it is first needed. */
 export class ServedModel {
   readonly context: ServiceContext;
   readonly #services = new Map<string, DataclassServices>();
-  #catalog: Catalog | undefined;
 
   constructor(
     readonly parts: ModelParts,
-    readonly view: ModelView,
+    dataclasses: ReadonlyMap<string, Dataclass>,
   ) {
     const { stores, setDefinitions, numbers, ...shared } = parts;
-    const { database, options, limits, restrictions } = shared;
-    const { dataclasses } = view;
-    const statements = shared.statements.of(view.visible);
+    const { database, options, limits, restrictions, statements } = shared;
     const counts = new Counts(database, options, statements, numbers, restrictions);
     const tags = new Tags(database, restrictions);
-    const reading = { ...shared, statements, counts, tags };
+    const reading = { ...shared, counts, tags };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }
 
-  /** @throws Error for a dataclass that the model does not have, whatever a session sees */
+  /** @throws Error for a dataclass that the model does not have */
   servicesOf(dataclass: string): DataclassServices {
     let services = this.#services.get(dataclass);
     if (services === undefined) {
@@ -102,14 +108,14 @@ export class ServedModel {
     return services;
   }
 
-  get catalog(): Catalog {
-    const { view, parts } = this;
-    const { settings, database } = parts;
-    return (this.#catalog ??= new Catalog({
+  /** The catalog as a session sees it. */
+  catalogFor(exposure: Exposure): Catalog {
+    const { settings, database, definitions, functions } = this.parts;
+    return new Catalog({
       settings,
       uniqueId: database.uniqueId,
-      definitions: view.catalog,
-      functions: listedFunctions(parts.functions, (each) => view.lists(each)),
-    }));
+      definitions: definitions.flatMap((each) => exposure.described(each) ?? []),
+      functions: listedFunctions(functions, (each) => exposure.lists(each)),
+    });
   }
 }

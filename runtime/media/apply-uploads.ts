@@ -1,3 +1,4 @@
+import { isSendable } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
@@ -12,10 +13,11 @@ type UploadBody = Readonly<Record<string, unknown>>;
  * entity.
  */
 function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
-  const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
-  return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
+  return dataclass.attributes.filter(
     (each): each is StorageDefinition =>
-      each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
+      each.kind === 'storage' &&
+      (each.type === 'image' || each.type === 'blob') &&
+      isSendable(dataclass, each),
   );
 }
 

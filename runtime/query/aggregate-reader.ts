@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
@@ -176,7 +177,7 @@ function boundTerms(
 
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {
   const [name = '', ...rest] = path.trim().split('.');
-  const relation = owner.exposedAttributes.get(name);
+  const relation = readable(owner, name);
   const isAbout = parameters.groupby !== undefined || rest.length > 0;
   if (relation !== undefined && leadsToMany(relation) && isAbout) {
     return { relation, rest: rest.join('.') };

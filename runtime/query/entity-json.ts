@@ -387,7 +387,7 @@ function relatedOrder(
   if (query?.orderBy === undefined) return undefined;
   const { text, origin } = query.orderBy;
   return atRelation(query.place, () =>
-    orderSql(context, from, parseOrderBy(text, origin, from.root.dataclass.longNames)),
+    orderSql(context, from, parseOrderBy(text, origin, from.root.dataclass.longNames())),
   );
 }
 

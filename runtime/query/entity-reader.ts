@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import {
   type Dataclass,
   isReadFromTarget,
@@ -74,7 +75,7 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): Promise<JsonAnswer | undefined> {
-    const attribute = this.dataclass.exposedAttributes.get(name);
+    const attribute = readable(this.dataclass, name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {
       throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
@@ -268,7 +269,7 @@ function hiddenJson(
 ): { readonly isVisible: Sql; readonly json: Sql } | undefined {
   if (restriction === undefined) return undefined;
   const isVisible = restriction.condition(root.alias);
-  if (restriction.writes !== undefined) return { isVisible, json: direct.refuseHidden };
+  if (restriction.restrictsWrites) return { isVisible, json: direct.refuseHidden };
   const named = protocolFormat.begin(context, root, { hasTimestamp: false, fields: [] });
   const object = { members: [uriMember(context, root), ...named], isLong: false };
   return { isVisible, json: sql`cast(${context.dialect.object(object)} as text)` };

@@ -2,6 +2,7 @@ import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type PreparedFilter } from '../filter/prepared-filter.js';
 import type { FilterParams } from '../filter/params.js';
 import type { FilterInput } from '../filter/slots.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import type { LongNames } from '../protocol/names.js';
 import {
@@ -67,10 +68,11 @@ const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
  */
 export function expansionsOf(
   context: ExpandingContext,
-  { longNames: long }: { readonly longNames?: LongNames | undefined },
+  { longNames }: Pick<Dataclass, 'longNames'>,
   { expand: text, params }: Pick<Parameters, 'expand' | 'params'>,
 ): Expansions | undefined {
   if (text === undefined) return undefined;
+  const long = longNames();
   if (!text.includes('(')) {
     return {
       shape: text,

@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import type { ColumnDefinition, Relation } from '../dataclass/attribute-path.js';
 import type { Source } from '../dataclass/dataclasses.js';
 import { From, linkedBy } from '../dataclass/source.js';
@@ -179,7 +180,7 @@ class Steps {
     const steps: Step[] = [];
     for (const node of compared) {
       const [first, ...rest] = node.path.steps;
-      const relation = dataclass.exposedAttributes.get(first?.name ?? '');
+      const relation = readable(dataclass, first?.name ?? '');
       const isToMany = relation?.kind === 'relatedEntities';
       if (
         first === undefined ||
@@ -202,9 +203,9 @@ class Steps {
   #join(scope: SelectionRequest, way: string, group: readonly ComparisonNode[]): Step {
     const { dataclass } = scope;
     const [node] = group as readonly [ComparisonNode];
-    const relation = dataclass.exposedAttributes.get(node.path.steps[0]?.name ?? '') as Relation;
+    const relation = readable(dataclass, node.path.steps[0]?.name ?? '') as Relation;
     const target = dataclass.target(relation);
-    const key = target.key.exposed === false ? '__KEY' : target.key.name;
+    const key = readable(target, target.key.name) === undefined ? '__KEY' : target.key.name;
     const description = `Join on Table : ${target.name} : ${dataclass.name}.${way} = ${target.name}.${key}`;
     const related = {
       ...scope,
@@ -225,7 +226,7 @@ class Steps {
 
   #comparison(scope: SelectionRequest, node: ComparisonNode): string {
     const { path, comparator } = node;
-    const kind = scope.dataclass.exposedAttributes.get(path.steps[0]?.name ?? '')?.kind;
+    const kind = readable(scope.dataclass, path.steps[0]?.name ?? '')?.kind;
     // Whose index it is, the reader of an alias may not be allowed to know.
     const isAlias = kind === 'alias' || kind === 'relationAlias';
     const isIndexed = !isAlias && comparators.has(comparator) && this.indexed.has(node);

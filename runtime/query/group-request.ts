@@ -68,7 +68,7 @@ export function boundGroups(
     all.patterns.join(),
   ]);
   return boundStatement(statements, { ...request, inputs: all }, shape, wanted, (selection) => {
-    const terms = new TermReader(names === undefined ? selection.dataclass.longNames : undefined);
+    const terms = new TermReader(names === undefined ? selection.dataclass.longNames() : undefined);
     const { orderBy, orderOrigin } = order;
     const parameter = orderOrigin.parameter === '$filter' ? '$filter' : '$orderby';
     return groupsStatement(database.dialect, options, selection, {

@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, selecting } from '../dataclass/source.js';
@@ -6,7 +7,6 @@ import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
@@ -633,12 +633,12 @@ function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
 const arrayEntityFormat: EntityFormat = {
   begin: (context, source) => {
-    const key = namedKey(context, source.dataclass.key, keyColumn(source));
+    const key = namedKey(context, source.dataclass, keyColumn(source));
     const stamp = { integer: column(source, '__STAMP') };
     return [{ name: '__KEY', json: [{ short: ['{', ...key, ',"__STAMP":', stamp, '}'] }] }];
   },
-  relatedKey: (context, { key }, value) => [
-    { short: ['{"__KEY":{', ...namedKey(context, key, value), '}}'] },
+  relatedKey: (context, target, value) => [
+    { short: ['{"__KEY":{', ...namedKey(context, target, value), '}}'] },
   ],
   relatedEntities: (context, source, relation, ownerKey) => [
     { short: ['{"__COUNT":', relatedCount(context, source, relation, ownerKey), '}'] },
@@ -656,8 +656,10 @@ const uncountedArrayFormat: EntityFormat = {
 };
 
 /** A key under its name, as a value of its type; as elsewhere under `__KEY` if its name is not shown. */
-function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): readonly JsonPart[] {
-  if (key.exposed === false) return ['"__KEY":', ...keyJson(context, key, value)];
+function namedKey(context: QueryContext, dataclass: Dataclass, value: Sql): readonly JsonPart[] {
+  const { key } = dataclass;
+  if (readable(dataclass, key.name) === undefined)
+    return ['"__KEY":', ...keyJson(context, key, value)];
   const name = `${JSON.stringify(key.name)}:`;
   if (key.type === 'string') return [name, context.dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.

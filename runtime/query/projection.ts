@@ -1,3 +1,4 @@
+import { readable, readableAttributes } from '../dataclass/permissions.js';
 import { isRelation, leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
@@ -31,7 +32,7 @@ const alwaysSent: ReadonlySet<string> = new Set(['__KEY', '__STAMP', '__TIMESTAM
 
 /** Every exposed attribute, relations deferred. */
 function wholeEntity(dataclass: Dataclass): Projection {
-  const fields = [...dataclass.exposedAttributes.values()].map((attribute) => ({
+  const fields = readableAttributes(dataclass).map((attribute) => ({
     attribute,
     expanded: undefined,
   }));
@@ -46,13 +47,13 @@ function project(
   isRoot = true,
 ): Projection {
   for (const [name, child] of node.children) {
-    if (dataclass.exposedAttributes.has(name)) continue;
+    if (readable(dataclass, name) !== undefined) continue;
     if (!alwaysSent.has(name)) throw unknownAttribute(dataclass, name, origin);
     const [beyond] = child.children.keys();
     if (beyond !== undefined) throw unknownAttribute(dataclass, beyond, origin);
   }
   const fields: ProjectedField[] = [];
-  for (const attribute of dataclass.exposedAttributes.values()) {
+  for (const attribute of readableAttributes(dataclass)) {
     const child = node.children.get(attribute.name);
     if (child === undefined && !node.all) continue;
     const query = child?.query;
@@ -258,7 +259,7 @@ export function projectionOf(
   { limits }: { readonly limits: { readonly expandDepth: number } },
 ): Projection {
   const texts = { pathList, attributes, expand };
-  const tree = projectionTree(texts, limits.expandDepth, dataclass.longNames);
+  const tree = projectionTree(texts, limits.expandDepth, dataclass.longNames());
   if (tree === undefined) return wholeEntity(dataclass);
   const origin =
     attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';

@@ -1,3 +1,4 @@
+import { readableAttributes } from '../dataclass/permissions.js';
 import { sql } from 'kysely';
 import {
   type ColumnDefinition,
@@ -162,7 +163,7 @@ export function reportColumns(
   const kind = attributes === undefined ? 'path' : '$attributes';
   if (text === undefined) return allColumns(dataclass, '', []);
   const columns = new Map<string, ReportColumn>();
-  for (const item of parseAttributeList(text, kind, dataclass.longNames)) {
+  for (const item of parseAttributeList(text, kind, dataclass.longNames())) {
     for (const column of columnsOf(dataclass, item, kind, expandDepth)) {
       if (!columns.has(column.name)) columns.set(column.name, column);
     }
@@ -178,7 +179,7 @@ function allColumns(
   prefix: string,
   relations: readonly RelatedEntityDefinition[],
 ): ReportColumn[] {
-  return [...dataclass.exposedAttributes.values()].flatMap((each): ReportColumn[] => {
+  return readableAttributes(dataclass).flatMap((each): ReportColumn[] => {
     const column = columnOf(dataclass, each, relations);
     return column === undefined ? [] : [{ name: `${prefix}${each.name}`, ...column }];
   });

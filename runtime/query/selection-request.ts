@@ -131,7 +131,7 @@ export async function resolved<R extends SelectionRequest>(
 export function orderOf(request: SelectionRequest): readonly OrderItem[] {
   const { dataclass, order, orderBy, orderOrigin } = request;
   if (order !== undefined) return order;
-  return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin, dataclass.longNames);
+  return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin, dataclass.longNames());
 }
 
 /** The values of a statement before its filter's: see `selection.ts`. */
@@ -147,7 +147,7 @@ export interface BoundSelection {
   readonly statement: Statement;
   readonly ifTooLarge: Statement | undefined;
   readonly values: SqlValue[];
-  /** Equal for equal statements of one view. */
+  /** Equal for equal statements of scopes that see the same. */
   readonly name: string;
 }
 

@@ -19,15 +19,19 @@ export class StatementCache {
     },
   };
 
-  /** @param visible a text that is the same for sessions that see the same; empty for the whole model */
+  /** @param visibleNow a text that is the same for scopes that see the same; empty for the whole model */
   constructor(
-    readonly visible = '',
+    private readonly visibleNow: () => string = () => '',
     private readonly cache = new BoundedCache(maxBytes, weightOf),
   ) {}
 
-  /** The statements for sessions that see something else. */
-  of(visible: string): StatementCache {
-    return new StatementCache(visible, this.cache);
+  /** The statements of scopes that do not see all. */
+  of(visibleNow: () => string): StatementCache {
+    return new StatementCache(visibleNow, this.cache);
+  }
+
+  get visible(): string {
+    return this.visibleNow();
   }
 
   get(name: string): SelectionStatement | undefined {

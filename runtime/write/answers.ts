@@ -1,3 +1,4 @@
+import { mayDo } from '../dataclass/permissions.js';
 import { leadsToMany } from '../dataclass/attribute-path.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
@@ -11,7 +12,8 @@ import { entityStatuses, type Refusal } from './refusals.js';
 import type { SaveResult } from './surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { QueryContext } from '../query/context.js';
-import { expansionsOf } from '../query/expansions.js';
+import { type Expansions, expansionsOf } from '../query/expansions.js';
+import type { AttributeDefinition } from '../protocol/definition.js';
 import type { Parameters } from '../query/parameters.js';
 import {
   type Projection,
@@ -59,8 +61,7 @@ interface ShownEntity {
 
 /** Writes the result for each entity of a body (protocol P7.17 to P7.25). */
 export class WriteAnswers {
-  readonly #saved: ShownEntity;
-  readonly #current: ShownEntity;
+  readonly #expansions: Expansions | undefined;
   /** Reads an entity that was saved so that it is hidden now; none if all are visible. */
   readonly #hidden: ShownEntity | undefined;
   /** How each entity of this dataclass begins when it is read. */
@@ -70,26 +71,14 @@ export class WriteAnswers {
   constructor(
     private readonly context: ReadingContext,
     readonly dataclass: Dataclass,
-    { attributes, expand, params }: AnsweredAttributes = {},
+    private readonly shown: AnsweredAttributes = {},
   ) {
     const { database, options } = context;
     const { dialect } = database;
-    const { name, key } = dataclass;
-    // Each list of attributes needs a statement of its own, which other requests may have made.
-    const expansions = expansionsOf(context, dataclass, { expand, params });
-    const kept = (
-      kind: string,
-      write: (query: QueryContext, projection: Projection) => Statement,
-    ): ShownEntity => {
-      const shape = shapeName([kind, '', name, key.name, attributes, expansions?.shape]);
-      return boundEntity(context, dataclass, shape, expansions, (query) => {
-        const projection = projectionOf(dataclass, undefined, { attributes }, expansions, context);
-        refuseTooManyRelated(mostRelated(projection, options.pageSize));
-        return write(query, projection);
-      });
-    };
-    this.#saved = kept('saved', (query, each) => savedEntityStatement(query, dataclass, each));
-    this.#current = kept('current', (query, each) => entityStatement(query, dataclass, key, each));
+    const { attributes, expand, params } = shown;
+    this.#expansions = expansionsOf(context, dataclass, { expand, params });
+    // What cannot be answered is refused before the body is read.
+    if (attributes !== undefined || expand !== undefined) this.#saved();
     const nothing = { hasTimestamp: false, fields: [] };
     this.#hidden =
       dataclass.restriction === undefined
@@ -106,13 +95,46 @@ export class WriteAnswers {
     this.#dialect = dialect;
   }
 
+  #saved(): ShownEntity {
+    const { dataclass } = this;
+    return this.#kept('saved', (query, each) => savedEntityStatement(query, dataclass, each));
+  }
+
+  #current(): ShownEntity {
+    const { dataclass } = this;
+    const { key } = dataclass;
+    return this.#kept('current', (query, each) => entityStatement(query, dataclass, key, each));
+  }
+
+  /** Each list of attributes needs a statement of its own, which other requests may have made. */
+  #kept(
+    kind: string,
+    write: (query: QueryContext, projection: Projection) => Statement,
+  ): ShownEntity {
+    const { context, dataclass } = this;
+    const { attributes } = this.shown;
+    const expansions = this.#expansions;
+    // Who may not read an entity learns no names of its attributes.
+    const named = this.isReadable
+      ? dataclass
+      : { ...dataclass, attributes: [], allAttributes: new Map<string, AttributeDefinition>() };
+    const { name, key } = dataclass;
+    const start = this.isReadable ? kind : `${kind} unread`;
+    const shape = shapeName([start, '', name, key.name, attributes, expansions?.shape]);
+    return boundEntity(context, dataclass, shape, expansions, (query) => {
+      const projection = projectionOf(named, undefined, { attributes }, expansions, context);
+      refuseTooManyRelated(mostRelated(projection, context.options.pageSize));
+      return write(query, projection);
+    });
+  }
+
   /**
    * A saved entity as it is in the database; one that its own events have deleted since has the
    * stamp 0.
    */
   async saved(reading: EntityReading, key: string | number): Promise<string> {
-    const shown = await this.#read(reading, this.#saved, key);
-    if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
+    const shown = await this.#read(reading, this.#saved(), key);
+    if (shown !== undefined) return this.isReadable ? String(shown) : whereItIs(String(shown));
     if (this.#hidden === undefined) return this.#deleted(key);
     const hidden = await this.#read(reading, this.#hidden, key);
     return hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden));
@@ -123,7 +145,7 @@ export class WriteAnswers {
    * @returns none if the answer needs more
    */
   directStatement(change: BuiltQuery | Sql, answer: 'one' | 'list'): Statement | undefined {
-    if (!this.#isReadable) return undefined;
+    if (!this.isReadable) return undefined;
     const { database, options } = this.context;
     const { dataclass } = this;
     const all = { attributes: undefined };
@@ -145,9 +167,9 @@ export class WriteAnswers {
     const decoration = `"__STATUS":${JSON.stringify(status)}`;
     const errors = `"__ERROR":${JSON.stringify(problems)}`;
     const current =
-      existing === undefined || !this.#isReadable
+      existing === undefined || !this.isReadable
         ? undefined
-        : await this.#read(reading, this.#current, existing);
+        : await this.#read(reading, this.#current(), existing);
     if (current === undefined) return `{${decoration},${errors}}`;
     const members = String(current).slice(this.#head.length, -1);
     return `${this.#head}${decoration},${members},${errors}}`;
@@ -167,8 +189,8 @@ export class WriteAnswers {
   }
 
   /** A session that may create an entity may not be able to read it. */
-  get #isReadable(): boolean {
-    return this.dataclass.permissions?.read !== false;
+  get isReadable(): boolean {
+    return mayDo(this.dataclass, 'read');
   }
 }
 

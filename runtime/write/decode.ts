@@ -1,3 +1,4 @@
+import { isSendable } from '../dataclass/permissions.js';
 import { type Dataclass, mayLeadNowhere } from '../dataclass/dataclasses.js';
 import type { Fold } from '../protocol/fold.js';
 import { decodeKey } from '../protocol/key.js';
@@ -177,7 +178,6 @@ class Decoding implements Received {
   #unrelated: RelatedEntityDefinition[] | undefined;
   #problems: ProtocolError[] | undefined;
   #faulty: Set<string> | undefined;
-  readonly #names: Dataclass['allAttributes'];
   status = 0;
 
   /**
@@ -190,9 +190,7 @@ class Decoding implements Received {
     private readonly granted?: ReadonlySet<string>,
     private readonly referred: ReferredValues = nothingReferred,
     readonly values = new Map<string, StoredValue>(),
-  ) {
-    this.#names = dataclass.exposedAttributes;
-  }
+  ) {}
 
   get readOnly(): ReadonlyMap<string, StoredValue> {
     return this.#readOnly ?? noValues;
@@ -235,8 +233,9 @@ class Decoding implements Received {
    */
   #give(name: string, json: unknown, body: Body): void {
     if (name.startsWith('__') || name === 'uri') return;
-    const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
-    if (attribute === undefined) {
+    const attribute = this.dataclass.allAttributes.get(name);
+    const isNew = this.existing === undefined;
+    if (attribute === undefined || !isSendable(this.dataclass, attribute, isNew)) {
       const text = `The "${shortened(name)}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
       this.#refuse('attributeNotFound', name, text, name.length > longestShown ? undefined : name);
     } else if (attribute.kind === 'storage') {
@@ -259,14 +258,14 @@ class Decoding implements Received {
       this.#refuse('valueRule', name, `${name} must be a list of entities.`, name);
     } else if (json.length > 0) {
       const exists = this.existing !== undefined;
-      if (isKeptBack(this.dataclass.permissions, name, json, exists)) this.#deny({ name }, name);
+      if (isKeptBack(this.dataclass, name, json, exists)) this.#deny({ name }, name);
     }
   }
 
   #giveComputed(attribute: ComputedDefinition, json: unknown): void {
     const { name } = attribute;
     const exists = this.existing !== undefined;
-    const isDenied = isKeptBack(this.dataclass.permissions, name, json, exists);
+    const isDenied = isKeptBack(this.dataclass, name, json, exists);
     // Null for an attribute of a new entity that may not be set is the same as nothing.
     if (isDenied && !exists && json === null) return;
     const result = storedValue(storageOf(attribute), json);
@@ -279,13 +278,6 @@ class Decoding implements Received {
       const error = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
       this.#refuse(error, name, `${name} ${result.message}.`, name);
     }
-  }
-
-  /** An attribute that a client may set in a new entity and not read. */
-  #onlyCreated(name: string): AttributeDefinition | undefined {
-    return this.existing === undefined
-      ? this.dataclass.permissions?.onlyCreated.get(name)
-      : undefined;
   }
 
   checked(): Decoded {
@@ -348,13 +340,17 @@ class Decoding implements Received {
     }
   }
 
+  #isNamed(attribute: AttributeDefinition): boolean {
+    return isSendable(this.dataclass, attribute, false);
+  }
+
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
   #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
     const foreignKey = this.dataclass.foreignKey(relation);
     // Null is what a read shows if the foreign key leads nowhere; the foreign key beside it shows what
     // is stored.
     const mayBeKept = json === null && mayLeadNowhere(this.dataclass, relation);
-    if (mayBeKept && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
+    if (mayBeKept && this.#isNamed(foreignKey) && (body[foreignKey.name] ?? null) !== null) {
       return;
     }
     const key = relatedKey(json);
@@ -384,7 +380,7 @@ class Decoding implements Received {
   ): boolean {
     if (onDelete !== 'none' || this.existing === undefined) return false;
     const { fold } = this.existing;
-    const given = this.#names.has(foreignKey.name) ? body[foreignKey.name] : undefined;
+    const given = this.#isNamed(foreignKey) ? body[foreignKey.name] : undefined;
     const related = references === undefined ? key : this.referred.get(name);
     const areTexts = typeof given === 'string' && typeof related === 'string';
     return areTexts && fold(given) === fold(related);
@@ -424,8 +420,7 @@ class Decoding implements Received {
   }
 
   #isDenied(name: string, value: unknown, given: string): boolean {
-    const { permissions } = this.dataclass;
-    return isKeptBack(permissions, name, value, this.existing !== undefined, given);
+    return isKeptBack(this.dataclass, name, value, this.existing !== undefined, given);
   }
 
   #take(
@@ -512,10 +507,9 @@ class Decoding implements Received {
    * @param given the name of an attribute, or `__KEY`
    */
   #named(given: string): string | undefined {
-    const { key, exposedAttributes, permissions } = this.dataclass;
+    const { key, allAttributes } = this.dataclass;
     if (given === '__KEY') return knownName(this.dataclass, key);
-    const isKnown = exposedAttributes.has(given) || permissions?.onlyCreated.has(given) === true;
-    return isKnown ? given : undefined;
+    return isSendable(this.dataclass, allAttributes.get(given)) ? given : undefined;
   }
 
   /** The attribute gets no value, because what was sent is wrong. */

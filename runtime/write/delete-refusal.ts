@@ -1,3 +1,4 @@
+import { isVisible, readable } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
@@ -51,7 +52,7 @@ export interface LockedEntity {
 export function refusedByLocks(locks: readonly LockedEntity[]): DeletionRefused {
   const problems = locks.slice(0, namedLocks).map(({ dataclass, key, isShown }) => {
     const entity =
-      dataclass.exposed && isShown
+      isVisible(dataclass) && isShown
         ? `the entity "${shortened(String(key))}" of "${dataclass.name}"`
         : 'an entity that is not exposed';
     const text = `Nothing was deleted: ${entity} is locked by another session.`;
@@ -89,9 +90,10 @@ const hiddenDependents = 'entities that are not exposed depend on what would be 
 function shownDependents({ reference, count, keys }: Dependents): string | undefined {
   const { referring, relation, target } = reference;
   const by = [relation, referring.foreignKey(relation)].find(
-    (each) => each.exposed !== false,
+    (each) => readable(referring, each.name) !== undefined,
   )?.name;
-  if (count === 0 || by === undefined || !referring.exposed || !target.exposed) return undefined;
+  const isShown = isVisible(referring) && isVisible(target);
+  if (count === 0 || by === undefined || !isShown) return undefined;
   const names = keys
     .map((key) => JSON.stringify(key.length > longestKey ? shortened(key) : key))
     .join(', ');

@@ -6,7 +6,7 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** A to-one relation, seen from the dataclass that it leads to. */
@@ -94,7 +94,7 @@ export interface DeletionStatements {
   /** Creates the list, which is empty unless a deletion runs. */
   readonly prepare: Statement;
   /** Finds an entity with a value that must stay; absent if the session may drop all values. */
-  readonly undroppable?: Statement;
+  readonly guarded?: Statement;
   /**
    * Adds the entities that are deleted with those of the list; several statements are repeated
    * until they add nothing.
@@ -174,13 +174,13 @@ export function deletionStatements(dialect: Dialect, reach: DeletionReach): Dele
   const changed = [...new Set(by('setNull').map(({ referring: each }) => each))];
   const writer = new DeletionWriter(dialect, reach.dataclasses, changed);
   const [start] = reach.dataclasses as readonly [Dataclass];
-  const undroppable = writer.undroppable(start);
+  const guarded = writer.guarded(start);
   const dangling = reach.hasCircle ? writer.dangling(reach) : undefined;
   const compiled = (queries: readonly (Sql | BuiltQuery)[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
     prepare: dialect.compile(dialect.createKeyLists(deletionList)),
-    ...(undroppable === undefined ? {} : { undroppable: dialect.compile(undroppable) }),
+    ...(guarded === undefined ? {} : { guarded: dialect.compile(guarded) }),
     cascade: compiled(
       groups(by('cascade'), dialect.recursiveParts).map((each) => writer.cascade(each)),
     ),
@@ -213,6 +213,13 @@ export function deletionStatements(dialect: Dialect, reach: DeletionReach): Dele
   };
 }
 
+/** The attributes whose values only some sessions may remove, by null or with their entity. */
+export function guardedValues({ attributes }: Dataclass): readonly StorageDefinition[] {
+  return attributes.filter(
+    (each): each is StorageDefinition => each.kind === 'storage' && each.access?.drop !== undefined,
+  );
+}
+
 class DeletionWriter {
   /** Numbers of what is deleted. What is changed has numbers above, what is locked below zero. */
   readonly #numbers: ReadonlyMap<Dataclass, number>;
@@ -225,17 +232,15 @@ class DeletionWriter {
     this.#numbers = new Map(deleted.map((each, number) => [each, number]));
   }
 
-  /** Finds an entity on the list with a value that the session may not drop. */
-  undroppable(dataclass: Dataclass): Sql | undefined {
-    const { attributes, key, permissions, table } = dataclass;
-    const held = attributes.flatMap((each) =>
-      each.kind === 'storage' && permissions?.notDropped.has(each.name) === true
-        ? [sql`${sql.id('held', each.column)} is not null`]
-        : [],
+  /** Counts the values of entities on the list whose removal needs a privilege, by {@link guardedValues}. */
+  guarded(dataclass: Dataclass): Sql | undefined {
+    const { key, table } = dataclass;
+    const counts = guardedValues(dataclass).map(
+      ({ column }) => sql`count(${sql.id('held', column)})`,
     );
-    if (held.length === 0) return undefined;
+    if (counts.length === 0) return undefined;
     const keys = listedKeys(this.dialect, startList, dataclass);
-    return sql`select 1 from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${keys}) and (${sql.join(held, sql` or `)}) limit 1`;
+    return sql`select ${sql.join(counts)} from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${keys})`;
   }
 
   cascade(references: readonly Reference[]): Sql {

@@ -1,3 +1,4 @@
+import { may, requireBits } from '../access/bits.js';
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
@@ -8,7 +9,6 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { always } from '../filter/context.js';
-import { denied } from '../protocol/errors.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { queryContext, selectionCondition } from '../query/selection.js';
 import { boundStatement, type SelectionRequest, shapeName } from '../query/selection-request.js';
@@ -27,6 +27,7 @@ import {
   deletionStatements,
   stampByKey,
   startList,
+  guardedValues,
 } from './delete-statements.js';
 import type { LiveEntity } from './lifecycle.js';
 import { Pace } from './pace.js';
@@ -139,15 +140,22 @@ export class EntityDeleter {
    * @throws RequestError 401 or 403 with 1559 if the session may not drop a value of an entity
    */
   async #refuseUndroppable(transaction: Transaction): Promise<void> {
-    const { name, permissions } = this.dataclass;
-    const { undroppable } = this.#setup.statements;
-    if (undroppable === undefined || permissions === undefined) return;
-    if ((await transaction.value(undroppable, [])) === undefined) return;
-    throw denied(
-      'drop',
-      `values that entities of the "${name}" dataclass hold`,
-      permissions.status,
-    );
+    const { name } = this.dataclass;
+    const { guarded } = this.#setup.statements;
+    if (guarded === undefined) return;
+    const holder = this.dataclass.holder();
+    const attributes = guardedValues(this.dataclass);
+    if (attributes.every(({ access }) => may(holder.held, access?.drop))) return;
+    const [counts = []] = await transaction.rows(guarded, []);
+    for (const [at, { access }] of attributes.entries()) {
+      if (Number(counts[at]) === 0) continue;
+      requireBits(
+        holder,
+        'drop',
+        access?.drop,
+        `values that entities of the "${name}" dataclass hold`,
+      );
+    }
   }
 
   async #stale(

@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Permissions } from '../dataclass/permissions.js';
+import { isReadableInCode } from '../dataclass/permissions.js';
+import { deniedStatus, may } from '../access/bits.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import {
   errorCodes,
@@ -27,17 +28,20 @@ export interface KeptValue {
  * foreign key
  */
 export function isKeptBack(
-  permissions: Permissions | undefined,
+  dataclass: Dataclass,
   name: string,
   json: unknown,
   exists: boolean,
   given = name,
 ): boolean {
-  if (permissions === undefined) return false;
-  const { notRead, notCreated, notUpdated, notDropped } = permissions;
-  if (!exists) return notCreated.has(name);
+  if (!dataclass.isLimited) return false;
+  const { held } = dataclass.holder();
+  const { access } = dataclass.allAttributes.get(name) ?? {};
+  if (!exists) return !may(held, access?.create);
   // A change needs read, too; a client cannot name what it may not read.
-  return notRead.has(given) || notUpdated.has(name) || (json === null && notDropped.has(name));
+  const read = dataclass.allAttributes.get(given);
+  if (read !== undefined && !isReadableInCode(dataclass, read)) return true;
+  return !may(held, access?.update) || (json === null && !may(held, access?.drop));
 }
 
 /** The error for a value that differs from the stored one, of an attribute that must not change. */
@@ -46,34 +50,35 @@ export function keptValue(
   attribute: StorageDefinition,
   value: StoredValue,
 ): KeptValue {
-  const { permissions } = dataclass;
-  const { name } = attribute;
+  const { name, access } = attribute;
+  const holder = dataclass.holder();
+  const status = deniedStatus(holder);
   const shown = shownName(dataclass, attribute);
   const known = knownName(dataclass, attribute);
-  const isHidden = permissions?.notRead.has(name) === true;
-  if (isHidden || permissions?.notUpdated.has(name) === true) {
+  const isHidden = !isReadableInCode(dataclass, attribute);
+  if (isHidden || !may(holder.held, access?.update)) {
     const problem = protocolError(
       'updateDenied',
       `No permission to update "${isHidden ? name : shown}".`,
       known,
     );
-    return { problem, status: permissions.status };
+    return { problem, status };
   }
-  if (value === null && permissions?.notDropped.has(name) === true) {
+  if (value === null && !may(holder.held, access?.drop)) {
     const problem = protocolError(
       'dropDenied',
       `No permission to drop the value of "${shown}".`,
       known,
     );
-    return { problem, status: permissions.status };
+    return { problem, status };
   }
   const problem = protocolError('valueRule', `${shown} is read-only.`, known);
   return { problem, status: errorCodes.valueRule.status };
 }
 
 /** 401 or 403 for a denial to the session; `undefined` for other errors. */
-export function denialStatus(name: ErrorName, { permissions }: Dataclass): number | undefined {
-  return Object.values(denialNames).includes(name) ? permissions?.status : undefined;
+export function denialStatus(name: ErrorName, { holder }: Dataclass): number | undefined {
+  return Object.values(denialNames).includes(name) ? deniedStatus(holder()) : undefined;
 }
 
 /**

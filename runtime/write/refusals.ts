@@ -1,3 +1,5 @@
+import { deniedStatus } from '../access/bits.js';
+import { isSendable, isVisible, readable } from '../dataclass/permissions.js';
 import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
@@ -8,7 +10,6 @@ import {
   protocolError,
   RequestError,
   denied,
-  type DenialStatus,
   isDenialStatus,
 } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -144,19 +145,21 @@ export class Refusals {
   }
 
   /** The session may not do that with any entity of the dataclass. */
-  denied(action: 'create' | 'update', status: DenialStatus): Refusal {
+  denied(action: 'create' | 'update'): Refusal {
+    const status = deniedStatus(this.dataclass.holder());
     const { errors } = denied(action, `entities of the "${this.dataclass.name}" dataclass`, status);
     return { problems: errors, status, entityStatus: entityStatuses.denied };
   }
 
   /** The session may not set these attributes of class code. */
   deniedValues(problems: readonly ProtocolError[], existing: string | number | undefined): Refusal {
-    const status = this.dataclass.permissions?.status ?? errorCodes.updateDenied.status;
+    const status = deniedStatus(this.dataclass.holder());
     return { problems, status, entityStatus: entityStatuses.denied, ...of(existing) };
   }
 
   /** `restrict` would hide the entity from the session that stores it (`access.md#restrict`). */
-  hidden(status: DenialStatus, existing: string | number | undefined): Refusal {
+  hidden(existing: string | number | undefined): Refusal {
+    const status = deniedStatus(this.dataclass.holder());
     const text = `The session's restriction of "${this.dataclass.name}" does not allow the entity as it would be stored.`;
     return {
       problems: [protocolError('rowDenied', text), ...this.#summary(false, existing)],
@@ -319,8 +322,9 @@ export class Refusals {
   }
 
   #unknownRelated(relation: RelatedEntityDefinition): ProtocolError {
-    const { name, exposed } = this.dataclass.target(relation);
-    const where = exposed ? ` in the "${name}" dataclass` : '';
+    const target = this.dataclass.target(relation);
+    const { name } = target;
+    const where = isVisible(target) ? ` in the "${name}" dataclass` : '';
     const text = `${shownRelation(this.dataclass, relation)} names an entity that cannot be found${where}.`;
     return protocolError('keyNotFound', text, knownRelation(this.dataclass, relation));
   }
@@ -421,13 +425,14 @@ export function knownName(
   attribute: StorageDefinition | undefined,
 ): string | undefined {
   if (attribute === undefined) return undefined;
-  const isKnown = dataclass.permissions?.onlyCreated.has(attribute.name) === true;
-  if (attribute.exposed !== false || isKnown) return attribute.name;
+  if (isSendable(dataclass, attribute)) return attribute.name;
   if (attribute.key === true) return '__KEY';
   // A foreign key that no client can name is named by its relation.
   const relation = dataclass.attributes.find(
     (each) =>
-      each.kind === 'relatedEntity' && each.foreignKey === attribute.name && each.exposed !== false,
+      each.kind === 'relatedEntity' &&
+      each.foreignKey === attribute.name &&
+      readable(dataclass, each.name) !== undefined,
   );
   return relation?.name;
 }
@@ -442,7 +447,7 @@ function knownRelation(
   dataclass: Dataclass,
   relation: RelatedEntityDefinition,
 ): string | undefined {
-  return relation.exposed === false
+  return readable(dataclass, relation.name) === undefined
     ? knownName(dataclass, dataclass.foreignKey(relation))
     : relation.name;
 }
@@ -451,10 +456,10 @@ function knownRelation(
 function knownProblem(dataclass: Dataclass, problem: ProtocolError): ProtocolError {
   const { attribute, ...rest } = problem;
   if (attribute === undefined) return problem;
-  if (!dataclass.exposed) return rest;
+  if (!isVisible(dataclass)) return rest;
   const stored = dataclass.attributesInCode.get(attribute);
   const name = stored?.name ?? attribute;
-  if (dataclass.exposedAttributes.has(name)) return { ...problem, attribute: name };
+  if (readable(dataclass, name) !== undefined) return { ...problem, attribute: name };
   const known = stored?.kind === 'storage' ? knownName(dataclass, stored) : undefined;
   return known === undefined ? rest : { ...rest, attribute: known };
 }

@@ -269,7 +269,7 @@ export class SaveService {
     if (database.dialect.direct === undefined || media !== undefined) return false;
     // The statement is written once, for the answer with all attributes.
     if (mode !== 'store' || isForCode || isNested || answers !== this.#answers) return false;
-    if (finding !== undefined) return false;
+    if (finding !== undefined || !answers.isReadable) return false;
     const isList = entities.every(isCreation);
     return (isList || entities.length === 1) && !this.#notDirect.has(isList ? 'list' : 'one');
   }

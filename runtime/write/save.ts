@@ -1,3 +1,4 @@
+import { mayDo } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
@@ -227,9 +228,7 @@ export class EntitySaver {
   }
 
   #denial(action: 'create' | 'update'): Refusal | undefined {
-    const { permissions } = this.dataclass;
-    if (permissions === undefined || permissions[action]) return undefined;
-    return this.refusals.denied(action, permissions.status);
+    return mayDo(this.dataclass, action) ? undefined : this.refusals.denied(action);
   }
 
   /** Runs class code. A refused entity leaves nothing behind that events stored. */

@@ -1,3 +1,4 @@
+import { isSendable } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type {
   RelatedEntitiesDefinition,
@@ -157,16 +158,17 @@ const noLists: readonly never[] = Object.freeze([]);
 /** The lists of to-many relations in a body; what a client may not name is refused later. */
 function listsIn(
   body: Body,
-  { attributes, exposedAttributes, permissions }: Dataclass,
+  dataclass: Dataclass,
 ): readonly { readonly relation: RelatedEntitiesDefinition; readonly list: readonly unknown[] }[] {
   // Most bodies have no lists.
   if (!Object.values(body).some(Array.isArray)) return noLists;
-  return attributes.flatMap((relation) => {
+  return dataclass.attributes.flatMap((relation) => {
     const { name } = relation;
     if (relation.kind !== 'relatedEntities' || !Object.hasOwn(body, name)) return [];
-    const isKnown = exposedAttributes.has(name) || permissions?.onlyCreated.has(name) === true;
     const list = body[name];
-    return isKnown && Array.isArray(list) && list.length > 0 ? [{ relation, list }] : [];
+    return isSendable(dataclass, relation) && Array.isArray(list) && list.length > 0
+      ? [{ relation, list }]
+      : [];
   });
 }
 
@@ -176,10 +178,8 @@ function inverseOf(
   dataclass: Dataclass,
   place: string,
 ): RelatedEntityDefinition {
-  const { exposedAttributes, permissions } = dataclass.target(relation);
   const inverse = dataclass.inverse(relation);
-  const { name } = inverse;
-  if (exposedAttributes.has(name) || permissions?.onlyCreated.has(name) === true) return inverse;
+  if (isSendable(dataclass.target(relation), inverse)) return inverse;
   throw refuse(
     'valueRule',
     `${place} cannot be sent as a list: the entities in it cannot name this one.`,

@@ -1,3 +1,4 @@
+import { readable } from '../dataclass/permissions.js';
 import type { Lock } from '../access/locks.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -112,7 +113,7 @@ export class EntityStore {
 
   /** Whether sessions may not store what they cannot see. */
   get #checksRows(): boolean {
-    return this.dataclass.restriction?.writes !== undefined;
+    return this.dataclass.restriction?.restrictsWrites === true;
   }
 
   /**
@@ -127,14 +128,11 @@ export class EntityStore {
     decoded: Decoded,
   ): Promise<SaveResult> {
     const result = await this.#write(context, address, decoded);
-    const status = this.dataclass.restriction?.writes;
-    if (status === undefined || 'problems' in result || result.outcome === 'unchanged') {
-      return result;
-    }
+    if (!this.#checksRows || 'problems' in result || result.outcome === 'unchanged') return result;
     // A hidden entity has no stamp.
     if ((await this.stampOf(context, result.key)) !== undefined) return result;
     const existing = result.outcome === 'created' ? undefined : result.key;
-    const refusal = this.refusals.hidden(status, existing);
+    const refusal = this.refusals.hidden(existing);
     return context.isAlone ? { ...refusal, isStored: true } : refusal;
   }
 
@@ -363,7 +361,7 @@ export class EntityStore {
       const { name } = foreignKey;
       const value = values.get(name);
       const isNull = value === null && nullRelations.has(name);
-      const isKey = value !== null && foreignKey.exposed !== false;
+      const isKey = value !== null && readable(this.dataclass, name) !== undefined;
       const isLoose = relation.onDelete === 'none';
       // A read shows the text of the related key, and not that of the foreign key.
       const isText = isLoose && !isKey && typeof value === 'string';

@@ -199,7 +199,10 @@ export class Note extends NoteBase {
       const save = { method: 'POST', url: '/rest/Note?$method=update' } as const;
       await create(app, 'Plan', [{ text: 'a' }]);
       const read = await app.inject('/rest/Note(1)');
-      const plans = { one: await app.inject('/rest/Plan(1)'), all: await app.inject('/rest/Plan') };
+      const plans = {
+        one: await app.inject('/rest/Plan(1)'),
+        all: await app.inject('/rest/Plan'),
+      };
       const { paths, components } = (await app.inject('/rest/$openapi')).json<Described>();
       const { 'Note.Values': values, 'Note.Change': change } = components.schemas;
       return {
@@ -207,7 +210,11 @@ export class Note extends NoteBase {
         attributes: Object.keys(read.json<object>()).filter((name) => !name.startsWith('__')),
         update: (await app.inject({ ...save, payload: { __KEY: 1, __STAMP: 1, text: 'c' } }))
           .statusCode,
-        plans: { one: plans.one.statusCode, all: plans.all.statusCode },
+        plans: {
+          one: plans.one.statusCode,
+          text: plans.one.json<{ text?: string }>().text,
+          all: plans.all.statusCode,
+        },
         drop: (await app.inject({ method: 'POST', url: '/rest/Plan(1)?$method=delete' }))
           .statusCode,
         call: (await app.inject({ method: 'POST', url: '/rest/Note/clear' })).statusCode,
@@ -226,7 +233,7 @@ export class Note extends NoteBase {
     read: 200,
     attributes: ['ID', 'text'],
     update: 401,
-    plans: { one: 401, all: 401 },
+    plans: { one: 401, text: undefined, all: 401 },
     drop: 401,
     call: 401,
     described: { attributes: ['ID', 'text'], update: false, call: false },
@@ -253,6 +260,13 @@ export class Note extends NoteBase {
   });
 
   it('opens the route whose check it removes, and only that', async () => {
+    const ofRead = ', preHandler: allow(access.read)';
+    const one = "'/rest/Plan(:key', { config";
+    const plan = 'src/generated/routes/Plan.ts';
+    expect(await answers([plan, one + ofRead, one])).toEqual({
+      ...before,
+      plans: { one: 200, text: 'a', all: 401 },
+    });
     const check = '    preHandler: allow(bits.edit),\n';
     expect(await answers(['src/generated/routes/Note.ts', check, ''])).toEqual({
       ...before,

@@ -1,10 +1,11 @@
+import { deniedStatus } from '../../access/bits.js';
 import type { ClassContext, DataclassContext, VisibleModel } from '../objects/context.js';
 import { type EntityState, stateOf } from '../objects/entity-state.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 import { referredValue } from '../objects/related-entity.js';
 import type { EntityObject } from '../objects/types.js';
 import { type Dataclass, dataclassIn, mayLeadNowhere } from '../../dataclass/dataclasses.js';
-import { requirePermission } from '../../dataclass/permissions.js';
+import { requirePermission, isSendable, isVisible, readable } from '../../dataclass/permissions.js';
 import {
   type Body,
   decodeBody,
@@ -113,7 +114,7 @@ async function decodedValues(
   );
   const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
   if (denials.length > 0) {
-    throw refused(at, dataclass.permissions?.status ?? errorCodes.updateDenied.status, denials);
+    throw refused(at, deniedStatus(dataclass.holder()), denials);
   }
   return { received, computed };
 }
@@ -160,10 +161,11 @@ async function filled(
 }
 
 /** Class code has entities, and no lists of those to be made. */
-function refuseLists({ exposedAttributes, permissions }: Dataclass, json: Body, at: Place): void {
-  const onlyCreated = permissions?.onlyCreated.values() ?? [];
-  for (const { kind, name } of [...exposedAttributes.values(), ...onlyCreated]) {
+function refuseLists(dataclass: Dataclass, json: Body, at: Place): void {
+  for (const attribute of dataclass.attributes) {
+    const { kind, name } = attribute;
     if (kind !== 'relatedEntities' || !Array.isArray(json[name])) continue;
+    if (!isSendable(dataclass, attribute)) continue;
     const text = `${name} cannot be a list in an argument: send these entities with a save.`;
     throw refused(at, errorCodes.valueRule.status, [protocolError('valueRule', text, name)]);
   }
@@ -184,8 +186,8 @@ async function existing(
   dataclass: Dataclass,
   json: unknown,
 ): Promise<EntityObject> {
-  const { name, exposed } = dataclass;
-  const key = exposed ? keyOf(dataclass, json) : undefined;
+  const { name } = dataclass;
+  const key = isVisible(dataclass) ? keyOf(dataclass, json) : undefined;
   const found = key === undefined ? undefined : await host.codeOf(name).load(key);
   if (found === undefined) throw unknownKey(name, json);
   return found;
@@ -194,14 +196,14 @@ async function existing(
 /** What the relations of an argument reference whose foreign keys do not hold the related key. */
 async function referredValues(
   { host }: EntityArgumentContext,
-  { name: owner, exposedAttributes }: Dataclass,
+  dataclass: Dataclass,
   json: Body,
 ): Promise<ReferredValues> {
   const referred = new Map<string, StoredValue>();
   for (const name of Object.keys(json)) {
-    const relation = exposedAttributes.get(name);
+    const relation = readable(dataclass, name);
     if (relation?.kind !== 'relatedEntity' || relation.references === undefined) continue;
-    const target = host.codeOf(owner).dataclass.target(relation);
+    const target = dataclass.target(relation);
     const key = keyOf(target, relatedKey(json[name]));
     if (key === undefined) continue;
     const related = await host.codeOf(target.name).load(key);
@@ -260,7 +262,7 @@ async function hiddenIn(
     if (!nullRelations.has(foreignKey) || values.get(foreignKey) !== null) continue;
     const stored = state.stored(state.code.layout.field(foreignKey));
     if (typeof stored !== 'string' && typeof stored !== 'number') continue;
-    if (visible.dataclasses.get(target)?.exposed === true) {
+    if (isVisible(dataclassIn(visible, target))) {
       const related = await host.codeOf(target).load(stored, references);
       if (related !== undefined) continue;
     }
@@ -282,7 +284,7 @@ async function relate(
   const field = state.code.layout.field(foreignKey);
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
-  if (visible.dataclasses.get(target)?.exposed !== true) return;
+  if (!isVisible(dataclassIn(visible, target))) return;
   const related = await host.codeOf(target).load(key, relation.references);
   const value = related === undefined ? null : referredValue(stateOf(related), relation);
   if (related === undefined || value === null) {

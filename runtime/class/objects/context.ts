@@ -81,7 +81,7 @@ export interface DataclassContext {
   select(content: SelectionNode | HeldEntities): object;
 }
 
-/** A dataclass as a view of the model has it. */
+/** A dataclass for the running code. */
 export interface VisibleDataclass {
   readonly model: VisibleModel;
   readonly dataclass: Dataclass;

@@ -1,5 +1,5 @@
 import { PromotedSession } from '../../access/promoted-session.js';
-import { requireAttributeInCode } from '../../dataclass/permissions.js';
+import { requireAttributeInCode, isReadableInCode } from '../../dataclass/permissions.js';
 import type { OutcomeListener, TransactionScope } from '../../dialect/transaction-scope.js';
 import { isKeptBack } from '../../write/denials.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
@@ -112,7 +112,9 @@ export class EntityState {
   isReadable(name: string): boolean {
     const { code, isNew } = this;
     if (!code.host.isLimited || isNew) return true;
-    return code.visible().dataclass.permissions?.notRead.has(name) !== true;
+    const { dataclass } = code.visible();
+    const attribute = dataclass.allAttributes.get(name);
+    return attribute === undefined || isReadableInCode(dataclass, attribute);
   }
 
   /** Whether the calling code may read the current value: it knows what it has set itself. */
@@ -171,7 +173,7 @@ export class EntityState {
     const { session, isServer } = host.scopes.current();
     // A setter runs as code of the server.
     if (isServer !== true && !(session instanceof PromotedSession)) return false;
-    return !isKeptBack(this.code.visible().dataclass.permissions, name, value, !this.isNew);
+    return !isKeptBack(this.code.visible().dataclass, name, value, !this.isNew);
   }
 
   /** A value that the entity was read with is no change. */

@@ -1,7 +1,6 @@
 import type { LockTable } from '../../access/locks.js';
 import type { RequestScopes } from '../../access/request-scope.js';
 import type { ScopeExecutor } from '../../access/scope-executor.js';
-import type { Session } from '../../access/session.js';
 import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
 import { requireReadInCode } from '../../dataclass/permissions.js';
 import type { StateDatabase } from '../../dialect/state-database.js';
@@ -42,8 +41,8 @@ export interface ClassData {
   readonly lifecycle: Lifecycle | undefined;
   /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: WriteRestrictions | undefined;
-  /** What a session may see; none if nothing is limited. */
-  readonly visibleTo: ((session: Session) => VisibleModel) | undefined;
+  /** The model of code of requests; the whole one if nothing is limited. */
+  readonly ofRequests: VisibleModel;
 }
 
 /**
@@ -87,14 +86,12 @@ export class ClassHost<Data extends ClassData = ClassData> implements ClassConte
   }
 
   get isLimited(): boolean {
-    return this.data.visibleTo !== undefined;
+    return this.data.ofRequests !== this.data.model;
   }
 
   visible(): VisibleModel {
-    const { model, visibleTo } = this.data;
-    if (visibleTo === undefined) return model;
-    const { isServer, session } = this.scopes.current();
-    return isServer === true ? model : visibleTo(session);
+    const { model, ofRequests } = this.data;
+    return this.scopes.current().isServer === true ? model : ofRequests;
   }
 
   /** Made at the first use: a server of many dataclasses starts without. */
@@ -127,8 +124,7 @@ class DataclassCode implements DataclassContext {
   readonly instance: object;
   readonly allRows: EntityRows;
   readonly #whole: DataclassView;
-  /** Weak, because views are dropped when no session needs them. */
-  readonly #views = new WeakMap<VisibleModel, DataclassView>();
+  #ofRequests: DataclassView | undefined;
   readonly #defaults: EntityRow;
   readonly #entityClass: new (state: EntityState) => EntityObject;
   readonly #selectionClass: new (state: SelectionState) => object;
@@ -152,7 +148,7 @@ class DataclassCode implements DataclassContext {
   visible(): DataclassView {
     const model = this.host.visible();
     if (model === this.host.model) return this.#whole;
-    return getOrInsertComputed(this.#views, model, () => new DataclassView(this, model));
+    return (this.#ofRequests ??= new DataclassView(this, model));
   }
 
   readableRows(): EntityRows {

@@ -47,8 +47,7 @@ export class NodeTree implements SelectionTree {
   ) {
     requireReadable(model, root);
     const reading = new TreeReading(model.database.dialect);
-    // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
-    this.shape = model.statements.visible + reading.shapeOf(root);
+    this.shape = reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
     this.isOrdered = isOrderedNode(root);

@@ -204,7 +204,7 @@ describe('Work that continues after a function has returned', () => {
     expect(await done(other, later)).toBe('begun');
     await leaving.post('/rest/$directory/logout');
     goOn();
-    expect(await ofLeaving).toEqual([true, false, true]);
+    expect(await ofLeaving).toEqual([true, true, true]);
     expect(await seen).toEqual([false, false, true]);
   });
 

@@ -20,7 +20,11 @@ function tree({ expand, ...texts }: Texts): string | undefined {
   const options = { pageSize: 100, dateOnlyFormat: 'iso', reportFormat: 'report' } as const;
   const filters = new FilterParser({ filterLength: 100, filterDepth: 10 });
   const context = { limits, options, filters };
-  const expansions = expansionsOf(context, {}, { expand, params: undefined });
+  const expansions = expansionsOf(
+    context,
+    { longNames: () => undefined },
+    { expand, params: undefined },
+  );
   const root = projectionTree({ ...texts, expand: expansions }, 5);
   return root === undefined ? undefined : sketch(root);
 }
