@@ -51,13 +51,16 @@ const read = async (client: Client): Promise<{ readonly __STAMP: number; readonl
 const save = (client: Client, name: string, stamp: number, key = '1'): Promise<Answer> =>
   client.post('/Item?$method=update', [{ __KEY: key, __STAMP: stamp, name }]);
 
+/** Each request asks the database for its session. */
+const environment = { SESSION_TRUST: '0' };
+
 describePostgres('Three servers, of which one fails', () => {
   let database: TestDatabase;
   let cluster: Cluster;
 
   beforeEach(async () => {
     database = await postgresDatabase();
-    cluster = await Cluster.start(program, 3, { folder, databaseUrl: database.url });
+    cluster = await Cluster.start(program, 3, { folder, databaseUrl: database.url, environment });
     const client = new Client(cluster.origin);
     await client.post('/Item?$method=update', [{ name: '0' }, { name: 'other' }]);
     client.close();
@@ -213,7 +216,11 @@ describePostgres('A rolling update to a new model', () => {
   it('fails no request, while servers of both models share sessions, locks, sets and data', async () => {
     const next = compiledProgram(later, severalClasses);
     const database = await postgresDatabase();
-    const cluster = await Cluster.start(program, 3, { folder, databaseUrl: database.url });
+    const cluster = await Cluster.start(program, 3, {
+      folder,
+      databaseUrl: database.url,
+      environment,
+    });
     try {
       const users = ['mia', 'bob', 'eve'];
       const clients = await Promise.all(users.map((user) => loggedIn(cluster.origin, user)));
@@ -286,7 +293,7 @@ describe.skipIf(installed === undefined)('Three servers whose PostgreSQL fails',
   beforeAll(async () => {
     postgres = await PostgresServer.create(installed as string, 60);
     const databaseUrl = postgres.url('postgres');
-    cluster = await Cluster.start(program, 3, { folder, databaseUrl });
+    cluster = await Cluster.start(program, 3, { folder, databaseUrl, environment });
     client = await loggedIn(cluster.origin, 'mia');
     await client.post('/Item?$method=update', [{ name: 'first' }]);
   });

@@ -258,12 +258,12 @@ function tokenOf(sub: string): Promise<string> {
     .sign(new TextEncoder().encode(secret));
 }
 
-/** Everything that ends a user's sessions does so before the next request, on each server. */
+/** Everything that ends a user's sessions does so before the next request, if each asks for its session. */
 async function endsSessions(
   environment: Readonly<Record<string, string>>,
   servers = 1,
 ): Promise<void> {
-  const settings = { TOKEN_KEY: secret, ...environment };
+  const settings = { TOKEN_KEY: secret, SESSION_TRUST: '0', ...environment };
   const users = usersHere(program, scratch.folder, environment);
   const done = async (args: readonly string[], input?: string): Promise<void> => {
     const { code, err } = await users(args, input);
