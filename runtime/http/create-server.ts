@@ -59,10 +59,6 @@ export interface ServerSetup {
   readonly answerError: ErrorHandler;
   /** How many processes of this machine serve; this one is one of them. */
   readonly processes: number;
-  /**
-   * Closes what a plugin has opened, after all hooks of `onClose`: the last opened is closed first.
-   */
-  closeAtEnd(close: () => unknown): void;
   /** Call it before the database is opened: its statements are run by the wrapper. */
   wrapStatements(wrap: StatementWrapper): void;
   readonly statementWrappers: readonly StatementWrapper[];
@@ -142,7 +138,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     },
   });
   const log = ownLog ?? app.log;
-  const opened: (() => unknown)[] = [];
   const statementWrappers: StatementWrapper[] = [];
   unready.add(app);
   app.addHook('onReady', (done) => {
@@ -152,7 +147,12 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   // Fastify runs the hooks that were added last first, so hooks of the user find the database open.
   app.addHook('onClose', async () => {
     unready.delete(app);
-    for (const close of opened.splice(0).reverse()) await close();
+    // A start may have failed before a plugin has opened something.
+    const { services, stores, scopes, database } = app as Partial<FastifyInstance>;
+    await services?.end();
+    await stores?.close();
+    scopes?.close();
+    await database?.end();
   });
   const setup: ServerSetup = {
     settings,
@@ -165,7 +165,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     reportError,
     answerError,
     processes: processesOfServer(),
-    closeAtEnd: (close) => opened.push(close),
     wrapStatements: (wrap) => statementWrappers.push(wrap),
     statementWrappers,
   };

@@ -25,7 +25,7 @@ import { isStopping } from './stop.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    readonly database: Database;
+    readonly database: Database & { readonly end: () => Promise<void> };
     /** Every dataclass of the model. */
     readonly definitions: readonly DataclassDefinition[];
   }
@@ -41,11 +41,10 @@ interface DatabaseOptions {
 export const database = fastifyPlugin<DatabaseOptions>(
   async (app, options) => {
     const { setup } = app;
-    const opened = await open(options, setup);
-    setup.closeAtEnd(() => opened.executor.close());
-    if (opened.isOfOneProcess !== true) setup.closeAtEnd(announceServer(opened));
-    for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     const limit = slowLimit(setup.environment);
+    const opened = await open(options, setup);
+    const leave = opened.isOfOneProcess === true ? undefined : announceServer(opened);
+    for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     if (limit !== undefined) followRequests(app);
     const wrappers = [
       ...(limit === undefined ? [] : [slowStatementsLogged(opened, limit, setup.log)]),
@@ -59,6 +58,10 @@ export const database = fastifyPlugin<DatabaseOptions>(
         opened.executor,
       ),
       state: state === undefined ? undefined : wrappers.reduce(wrappedState, state),
+      end: async () => {
+        await leave?.();
+        await opened.executor.close();
+      },
     });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);

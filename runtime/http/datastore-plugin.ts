@@ -3,6 +3,7 @@ import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassContext } from '../class/objects/context.js';
+import type { AfterCommit } from '../class/objects/after-commit.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
 import type { Database } from '../dialect/database.js';
@@ -48,6 +49,8 @@ interface Services {
   readonly media: ServedMedia | undefined;
   /** The datastore for code of requests only; made when it is first used. */
   readonly requestDatastore: () => object;
+  /** Waits for class code that runs after a commit. */
+  readonly end: () => Promise<void>;
 }
 
 /** Makes `app.datastore`, which reads and writes entities within what their session may see. */
@@ -85,13 +88,14 @@ function openServices(app: FastifyInstance): Services {
     const setDefinitions = new SetDefinitions(hooks.database);
     return servedModels({ ...parts, ...hooks, setDefinitions }, whole, scopes, permissions);
   };
+  const works: AfterCommit[] = [];
   const registry = once(() => code?.registry ?? plainClasses(definitions));
   const turns = new Turns();
   // Code of requests gets objects of its own, which are refused where the request is unknown.
   const opened = once(() =>
-    openHost(app, registry(), scopes.ofRequests(), turns, (host): ServedData => {
+    openHost(app, registry(), scopes.ofRequests(), turns, works, (host): ServedData => {
       const lifecycle = code?.lifecycleOf(host);
-      const server = openHost(app, registry(), scopes, turns, (own) => {
+      const server = openHost(app, registry(), scopes, turns, works, (own) => {
         const hooks =
           code?.hooksOf(own, { ...parts, database, dataclasses: whole }) ??
           plainHooks(database, scopes);
@@ -109,7 +113,10 @@ function openServices(app: FastifyInstance): Services {
     }),
   );
   const requestDatastore = (): object => opened().datastore;
-  const services = { isLimited: permissions !== undefined, media, requestDatastore };
+  const end = async (): Promise<void> => {
+    for (const each of works) await each.end();
+  };
+  const services = { isLimited: permissions !== undefined, media, requestDatastore, end };
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
     app.decorate('datastore', { getter: () => opened().data.ofServer });
@@ -151,12 +158,16 @@ function sharedParts(
   };
 }
 
-/** @param turns of `ds.exclusive` */
+/**
+ * @param turns of `ds.exclusive`
+ * @param works gets what runs after commits
+ */
 function openHost<Data extends ClassData>(
   app: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
   turns: Turns,
+  works: AfterCommit[],
   dataOf: (host: ClassContext) => Data,
 ): ClassHost<Data> {
   const { setup, stores } = app;
@@ -168,7 +179,7 @@ function openHost<Data extends ClassData>(
     { registry, scopes, turns, locks: stores.locks, state, logFailure },
     dataOf,
   );
-  setup.closeAtEnd(() => host.afterCommit.end());
+  works.push(host.afterCommit);
   if (app.hasPlugin('drs-jobs')) {
     Object.defineProperty(host.datastore, 'enqueue', { value: app.jobs.enqueueOf(host) });
   }

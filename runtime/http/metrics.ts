@@ -68,9 +68,12 @@ export default fastifyPlugin<{ readonly port: number }>(
       new AggregatorRegistry();
       return;
     }
+    let server: Server | undefined;
     app.addHook('onReady', async () => {
-      const server = await serveMetrics(port, setup.environment, () => registry.metrics());
-      setup.closeAtEnd(() => close(server));
+      server = await serveMetrics(port, setup.environment, () => registry.metrics());
+    });
+    app.addHook('onClose', async () => {
+      if (server !== undefined) await close(server);
     });
   },
   { name: 'drs-metrics' },

@@ -55,11 +55,8 @@ export const sessions = fastifyPlugin(
     const bits = permissions?.bits ?? new HeldBits();
     const server = { session: systemSession(), held: allBits, isServer: true } as const;
     const scopes = new RequestScopes(server, bits, isRestricted);
-    // Immediately before the database closes: code that is still running has no scope then.
-    setup.closeAtEnd(() => {
-      scopes.close();
-    });
-    setup.closeAtEnd(() => stores.close());
+    app.decorate('scopes', scopes);
+    app.decorate('stores', stores);
     setup.log.info(stateWords[kind]);
     if (settings.isOpen) {
       setup.log.warn(
@@ -77,9 +74,7 @@ export const sessions = fastifyPlugin(
       quotas,
       scopes,
     });
-    app.decorate('scopes', scopes);
     app.decorate('sessions', found);
-    app.decorate('stores', stores);
     decorateOwnRequests(app);
   },
   { name: 'drs-sessions', dependencies: ['drs-database'] },
