@@ -20,7 +20,6 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { shortened } from '../protocol/names.js';
-import { refuseFormats } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { relatedRequest } from '../query/selection-request.js';
 import { partsOf } from '../http/service-context.js';
@@ -102,7 +101,7 @@ function registerNamedCatalog(app: FastifyInstance): void {
   const { settings } = setup;
   const address = '/rest/$catalog/:datastore/:names';
   app.get<{ Params: { datastore: string; names: string } }>(address, async (request, reply) => {
-    refuseFormats(readingParameters(request), settings, 'the catalog');
+    readingParameters(request, 'the catalog');
     const { datastore, names } = request.params;
     if (datastore.toLowerCase() !== settings.name.toLowerCase()) throw missingDataclass(datastore);
     const exposure = new Exposure(await sessions.of(request, reply), app.scopes.bits);

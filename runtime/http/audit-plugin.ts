@@ -8,10 +8,8 @@ import type { AuditAccess } from '../dialect/audit-access.js';
 import { wrappedExecutor } from '../dialect/database.js';
 import type { TransactionFrame } from '../dialect/executor.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import { type Parameters, refuseFormats } from '../query/parameters.js';
-import { readingParameters, refuseSetParameters } from './reading-parameters.js';
+import { readingParameters } from './reading-parameters.js';
 import { RequestClient } from '../access/request-client.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import { partsOf } from './service-context.js';
@@ -55,7 +53,8 @@ export const audit = fastifyPlugin(
     app.decorate('history', (definition: DataclassDefinition) =>
       historyHandlers(app, access, definition),
     );
-    setup.closeAtEnd(
+    app.addHook(
+      'onClose',
       startRetention(database, definitions, (err) => {
         setup.log.warn({ err }, 'Old entries of the audit cannot be deleted now.');
       }),
@@ -87,8 +86,7 @@ function historyHandlers(
     (isOfOne: boolean): Handler =>
     async (request, reply) => {
       const session = await sessions.of(request, reply);
-      const parameters = historyParameters(request);
-      refuseFormats(parameters, context.options, 'a history');
+      const parameters = readingParameters(request, 'a history');
       const scope = scopes.of(session, request.id, new RequestClient(reply.raw));
       const answer = await scopes.run(scope, () => {
         if (!isOfOne) return history.read(parameters);
@@ -101,14 +99,4 @@ function historyHandlers(
       return reply;
     };
   return { collection: handler(false), entity: handler(true) };
-}
-
-function historyParameters(request: FastifyRequest): Parameters {
-  const parameters = readingParameters(request);
-  refuseSetParameters(parameters);
-  for (const name of ['orderby', 'expand', 'attributes'] as const) {
-    if (parameters[name] === undefined) continue;
-    throw refuse('malformedUrl', `$${name} does not apply to a history.`);
-  }
-  return parameters;
 }

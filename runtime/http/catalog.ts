@@ -10,7 +10,6 @@ import type {
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { refuseFormats } from '../query/parameters.js';
 import { missingDataclass } from './errors.js';
 import { taggedByContent } from '../query/tags.js';
 import { readingParameters } from './reading-parameters.js';
@@ -99,15 +98,14 @@ export class Catalog {
  */
 export function registerCatalog(
   app: FastifyInstance,
-  settings: Settings,
   catalogOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Catalog>,
 ): void {
   app.get('/rest/$catalog', async (request, reply) => {
-    refuseFormats(readingParameters(request), settings, 'the catalog');
+    readingParameters(request, 'the catalog');
     return sendCatalog(request, reply, (await catalogOf(request, reply)).brief());
   });
   app.get<{ Params: { names: string } }>('/rest/$catalog/:names', async (request, reply) => {
-    refuseFormats(readingParameters(request), settings, 'the catalog');
+    readingParameters(request, 'the catalog');
     const { names } = request.params;
     const catalog = await catalogOf(request, reply);
     return sendCatalog(request, reply, names === '$all' ? catalog.all() : catalog.named(names));

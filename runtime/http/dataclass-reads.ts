@@ -11,7 +11,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
 import { parseAttributeList } from '../query/attribute-list.js';
-import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
+import { answerFormat, type Parameters } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import {
   relatedRequest,
@@ -29,14 +29,7 @@ import {
 } from '../query/aggregate-reader.js';
 import { readCursor } from '../query/cursor.js';
 import { EntityReader } from '../query/entity-reader.js';
-import { notApplicable } from '../query/value-path.js';
-import {
-  readingParameters,
-  refusedMethod,
-  refuseCursor,
-  refuseLock,
-  refuseSetParameters,
-} from './reading-parameters.js';
+import { readingParameters, refusedMethod } from './reading-parameters.js';
 import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { type Answer, missingEntity } from './reply.js';
@@ -44,6 +37,7 @@ import type { AddressParts, ServiceContext } from './service-context.js';
 import { explainedAnswer, readPage, readTaggedPage } from '../query/page.js';
 import { taggedByContent } from '../query/tags.js';
 import { taggedRead } from './preconditions.js';
+import { checkParameters } from './parameter-rules.js';
 
 interface RequestedEntity {
   readonly key: string | number;
@@ -71,7 +65,7 @@ export class DataclassReads {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const parameters = readingParameters(request, ['entityset'], { mayContinue: true });
+    const parameters = readingParameters(request, 'the entities', ['entityset']);
     const { attributes } = address;
     if (attributes === '$entityset') {
       throw refuse(
@@ -79,14 +73,13 @@ export class DataclassReads {
         'The ID of the entity set is missing: /$entityset/<entitySetID>.',
       );
     }
-    refuseSetParameters(parameters);
     const { filters } = this.#context;
     const all = selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
     if (aggregationOf(parameters) !== undefined) {
       return this.#aggregate(request, { selection: all, path: attributes, parameters });
     }
     if (parameters.method !== 'entityset') return this.#page(request, all, parameters, attributes);
-    refuseCursor(parameters);
+    checkParameters(parameters, 'a new set', this.#context.options);
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
     return sets.create(all, { parameters, attributes, requester });
@@ -98,11 +91,10 @@ export class DataclassReads {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const parameters = readingParameters(request, ['entityset', 'subentityset'], {
-      mayLock: true,
-      mayContinue: true,
-    });
-    refuseSetParameters(parameters);
+    const parameters = readingParameters(request, 'an entity or its relations', [
+      'entityset',
+      'subentityset',
+    ]);
     const { key: clause = '', attributes } = address;
     const { text } = readKeyClause(clause);
     const { key, name } = this.#dataclass;
@@ -118,17 +110,18 @@ export class DataclassReads {
     }
     const relation =
       parameters.method === undefined ? this.#expandedRelation(attributes, parameters) : undefined;
-    if (relation === undefined) refuseCursor(parameters);
+    const { options } = this.#context;
     if (parameters.method !== undefined) {
+      checkParameters(parameters, 'a new set', options);
       return this.#relatedSet(scope, { key: value, attributes }, parameters);
     }
     const media = requestedMedia(this.#dataclass, attributes, parameters);
     if (media !== undefined) {
-      refuseFormats(parameters, this.#context.options, 'one entity');
+      checkParameters(parameters, 'one entity', options);
       return this.bytes.read(request, media, value, parameters);
     }
     if (relation !== undefined) return this.#related(request, relation, value, parameters);
-    refuseFormats(parameters, this.#context.options, 'one entity');
+    checkParameters(parameters, 'one entity', options);
     const entity = await this.#entities.read(key, value, parameters, attributes);
     return taggedEntity(request, entity);
   }
@@ -139,16 +132,8 @@ export class DataclassReads {
     _scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const parameters = readingParameters(request);
+    const parameters = readingParameters(request, 'an entity with a value');
     const { lookup = '', attributes } = address;
-    const aggregation = aggregationOf(parameters);
-    if (aggregation !== undefined) {
-      throw notApplicable(
-        aggregation,
-        'an entity that is looked up by a value is named by its key there',
-      );
-    }
-    refuseFormats(parameters, this.#context.options, 'one entity');
     const entity = await this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     return taggedEntity(request, entity);
   }
@@ -160,7 +145,11 @@ export class DataclassReads {
     address: AddressParts,
   ): Promise<Answer> {
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
-    const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
+    const parameters = readingParameters(request, 'an entity set', [
+      'entityset',
+      'subentityset',
+      'release',
+    ]);
     const { set = '', attributes } = address;
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
@@ -188,8 +177,9 @@ export class DataclassReads {
     parameters: Parameters,
   ): Promise<string> {
     const { lock, method } = parameters;
-    if (attributes !== undefined || method !== undefined) refuseLock(parameters);
-    refuseFormats(parameters, this.#context.options, '$lock');
+    const { options } = this.#context;
+    const isOfEntity = attributes === undefined && method === undefined;
+    checkParameters(parameters, isOfEntity ? '$lock' : 'attributes', options);
     // A lock protects what its holder wants to change.
     const { name, access } = this.#dataclass;
     requireBits(scope, 'update', access?.update, entitiesOf(name));

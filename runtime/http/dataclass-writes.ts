@@ -8,18 +8,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import type { Parameters } from '../query/parameters.js';
+import type { Parameters, RequestMode } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { chosenEntities, DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
-import {
-  parametersOf,
-  refusedMethod,
-  refuseLock,
-  refuseSaveParameters,
-} from './reading-parameters.js';
+import { parametersOf, refusedMethod } from './reading-parameters.js';
 import { bodyTooLarge } from './errors.js';
 import { type Answer, missingEntity } from './reply.js';
 import { isUnique } from '../write/finder.js';
@@ -28,6 +22,7 @@ import { readJson } from './body.js';
 import { readIfMatch, refuseIfMatch } from './preconditions.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, ServiceContext } from './service-context.js';
+import { checkParameters, type Subject } from './parameter-rules.js';
 
 /** Answers changes of one dataclass, for `dataclass-handlers.ts`. */
 export class DataclassWrites {
@@ -55,8 +50,7 @@ export class DataclassWrites {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const parameters = parametersOf(request, 'write');
-    refuseLock(parameters);
+    const parameters = this.#parametersOf(request, 'write', 'a POST');
     const { method } = parameters;
     if (method === undefined) {
       throw refuse(
@@ -83,8 +77,9 @@ export class DataclassWrites {
     address: AddressParts,
   ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
-    if (parameters.lock !== undefined) {
-      if (parameters.method !== undefined) refuseLock(parameters);
+    if (parameters.lock === undefined || parameters.method !== undefined) {
+      checkParameters(parameters, 'a POST', this.context.options);
+    } else {
       return this.reads.readEntity(request, scope, address);
     }
     const { method = 'update' } = parameters;
@@ -106,9 +101,7 @@ export class DataclassWrites {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const given = parametersOf(request, 'read');
-    refuseLock(given);
-    refuseSaveParameters(given);
+    const given = this.#parametersOf(request, 'read', 'a POST to attributes');
     const { method, rawPict, binary } = given;
     const { key, attributes = '' } = address;
     const type = readRawPict(rawPict) ? 'image' : binary ? 'blob' : undefined;
@@ -128,7 +121,7 @@ export class DataclassWrites {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const { method } = parametersOf(request, 'read');
+    const { method } = this.#parametersOf(request, 'read', 'a new set');
     if (method === undefined) {
       throw refuse(
         'unknownMethod',
@@ -140,9 +133,8 @@ export class DataclassWrites {
       return this.reads.readEntitySet(request, scope, address);
     }
     refuseIfMatch(request.headers);
-    const parameters = parametersOf(request, 'write');
+    const parameters = this.#parametersOf(request, 'write', 'a POST');
     const { set = '' } = address;
-    refuseLock(parameters);
     const requester = setRequesterOf(scope.session);
     const find = (): Promise<KeyList> => this.reads.keysOfSet(set, parameters, requester);
     if (method === 'update') return this.#changeChosen(request, scope, parameters, find);
@@ -184,7 +176,7 @@ export class DataclassWrites {
   ): Promise<Answer> {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
-    refuseFormats(parameters, this.context.options, 'a change');
+    checkParameters(parameters, 'a change', this.context.options);
     // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
       throw refuse(
@@ -256,8 +248,9 @@ export class DataclassWrites {
     type: 'image' | 'blob',
   ): Promise<Answer> {
     const parameters = parametersOf(request, 'write');
-    const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
-    refuseFormats(parameters, this.context.options, what);
+    const parameter = type === 'image' ? '$rawPict' : '$binary';
+    const what = type === 'image' ? 'an image' : 'a BLOB';
+    checkParameters(parameters, what, this.context.options);
     const attribute = readable(this.dataclass, name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || attribute.type !== type) {
@@ -273,6 +266,12 @@ export class DataclassWrites {
         this.#saves.save({ ...entity, ...stamp }, { mode: 'store', ifMatch }, caller),
       ),
     );
+  }
+
+  #parametersOf(request: FastifyRequest, mode: RequestMode, subject: Subject): Parameters {
+    const parameters = parametersOf(request, mode);
+    checkParameters(parameters, subject, this.context.options);
+    return parameters;
   }
 
   get #saves(): SaveService {

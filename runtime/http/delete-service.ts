@@ -18,6 +18,7 @@ import { preconditionFailed, type WriteContext } from '../write/save-service.js'
 import type { Precondition } from '../write/sent-body.js';
 import { entityStatuses } from '../write/refusals.js';
 import type { DeleteOptions } from '../write/surroundings.js';
+import { requireOnly } from './parameter-rules.js';
 
 /** What a deletion needs in addition to what reads need. */
 interface DeletingContext extends ReadingContext {
@@ -56,7 +57,7 @@ export class DeleteService {
     session: string | undefined,
     ifMatch?: Precondition,
   ): Promise<StatusAndJson> {
-    refuseOthers(parameters, [], 'delete');
+    requireOnly(parameters, 'a deletion by key');
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const stamped = typeof ifMatch === 'number' ? { key, stamp: ifMatch } : undefined;
     return this.#delete(this.#deleter.byKey(key), true, session, stamped);
@@ -140,11 +141,7 @@ export async function chosenEntities(
   find?: () => Promise<KeyList>,
 ): Promise<SelectionRequest> {
   const method = parameters.method === 'update' ? 'update' : 'delete';
-  refuseOthers(
-    parameters,
-    ['filter', 'params', ...(method === 'update' ? atMostOnly : [])],
-    method,
-  );
+  requireOnly(parameters, `this $method=${method}`);
   if (find === undefined || parameters.filter !== undefined) requireFilter(parameters, method);
   const keys = await find?.();
   const unresolved =
@@ -162,8 +159,6 @@ export async function chosenEntities(
   return request;
 }
 
-const atMostOnly = ['atMost'] as const;
-
 /** Without a condition, a request would reach the whole dataclass (protocol P7.44, P8.5). */
 function requireFilter({ filter }: Parameters, method: ChoosingMethod): void {
   if ((filter ?? '').trim() !== '') return;
@@ -172,27 +167,6 @@ function requireFilter({ filter }: Parameters, method: ChoosingMethod): void {
       ? 'what to delete: a key, an entity set or a $filter'
       : 'which entities to change: an entity set, or a $filter, which may match all, such as "__KEY != null"';
   throw refuse('methodNotApplicable', `$method=${method} needs to know ${what}.`);
-}
-
-/** Such a request is atomic in any case. */
-const harmless: ReadonlySet<string> = new Set(['method', 'atomic', 'version']);
-
-/**
- * A parameter that has no meaning here might have been meant to limit the request, so it is refused.
- */
-function refuseOthers(
-  parameters: Parameters,
-  allowed: readonly (keyof Parameters)[],
-  method: ChoosingMethod,
-): void {
-  for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
-    const value = parameters[name];
-    if (value === undefined || value === false) continue;
-    if (harmless.has(name) || allowed.includes(name)) continue;
-    if (name === 'orderby') throw noOrder('$orderby', method);
-    const shown = name === 'top' ? '$top or $limit' : `$${name}`;
-    throw refuse('methodNotApplicable', `${shown} does not apply to this $method=${method}.`);
-  }
 }
 
 function noOrder(what: string, method: ChoosingMethod): Error {

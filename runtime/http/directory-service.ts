@@ -7,11 +7,12 @@ import { parametersOf } from './reading-parameters.js';
 import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 import type { IncomingHttpHeaders } from 'node:http';
+import { requireOnly } from './parameter-rules.js';
 
 /** `$directory/login`, `logout`, `currentUser`, `currentUserBelongsTo` (`access.md#sessions`). */
 export function registerDirectory(app: FastifyInstance, sessions: RequestSessions): void {
   app.post('/rest/$directory/login', async (request, reply) => {
-    refuseParameters(request);
+    requireOnly(parametersOf(request, 'write'), '$directory');
     const { body, headers } = request;
     const { user, password, idleTimeout } = readCredentials(body, headers);
     const session = await sessions.of(request, reply);
@@ -19,17 +20,17 @@ export function registerDirectory(app: FastifyInstance, sessions: RequestSession
     return sendResult(reply.code(isIn ? 200 : 401), isIn);
   });
   getAndPost(app, '/rest/$directory/logout', async (request, reply) => {
-    refuseParameters(request);
+    requireOnly(parametersOf(request, 'write'), '$directory');
     refuseCrossSite(request);
     const session = await sessions.of(request, reply);
     return sendResult(reply, session.logOut());
   });
   getAndPost(app, '/rest/$directory/currentUser', async (request, reply) => {
-    refuseParameters(request);
+    requireOnly(parametersOf(request, 'write'), '$directory');
     return sendResult(reply, currentUser(await sessions.of(request, reply)));
   });
   app.post('/rest/$directory/currentUserBelongsTo', async (request, reply) => {
-    refuseParameters(request);
+    requireOnly(parametersOf(request, 'write'), '$directory');
     const groups = readGroups(request);
     const session = await sessions.of(request, reply);
     return sendResult(
@@ -50,12 +51,6 @@ export function registerDirectory(app: FastifyInstance, sessions: RequestSession
  */
 function currentUser({ isGuest, userName }: RequestSession): object | null {
   return isGuest ? null : { userName, fullName: userName, ID: userName };
-}
-
-function refuseParameters(request: FastifyRequest): void {
-  const parameters = parametersOf(request, 'write');
-  const isEmpty = Object.values(parameters).every((each) => each === undefined || each === false);
-  if (!isEmpty) throw refuse('methodNotApplicable', '$directory takes no parameters.');
 }
 
 /** Groups are privileges here: one, or a list of which one is enough. */

@@ -8,10 +8,11 @@ import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { aggregationOf, readAggregate } from '../query/aggregate-reader.js';
 import { explainedAnswer, preparePageOfKeys } from '../query/page.js';
-import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
+import { answerFormat, type Parameters } from '../query/parameters.js';
 import type { ServiceContext } from './service-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { membersRequest, narrowed, readKeys } from '../entity-set/keys-reader.js';
+import { checkParameters } from './parameter-rules.js';
 
 /** What a request for entity sets says, and whose it is. */
 interface SetRequest {
@@ -149,7 +150,7 @@ export class EntitySetService {
   /** Whether an entity of both sets matches the filter. */
   async #intersect(keys: KeyList, others: KeyList, parameters: Parameters): Promise<string> {
     // The answer is true or false.
-    refuseFormats(parameters, this.context.options, '$logicOperator=INTERSECT');
+    checkParameters(parameters, '$logicOperator=INTERSECT', this.context.options);
     const { context, dataclass } = this;
     const { filter, clean } = parameters;
     if (filter === undefined && !clean) return String(intersect(keys, others));

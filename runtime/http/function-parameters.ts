@@ -1,13 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
-import { aggregationOf } from '../query/aggregate-reader.js';
-import { noParameters, refuseFormats } from '../query/parameters.js';
-import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
-import { notApplicable } from '../query/value-path.js';
 import { readJson } from './body.js';
-import { readingParameters, refusedMethod, refuseSetParameters } from './reading-parameters.js';
+import { readingParameters, refusedMethod } from './reading-parameters.js';
 
 /** What a request contains in addition to the name of a function. */
 export interface FunctionRequest {
@@ -30,14 +26,15 @@ const changes = ['update', 'validate', 'delete'];
 export function readFunctionRequest(
   request: FastifyRequest,
   { name, level, returns }: FunctionDefinition,
-  options: Pick<AnswerOptions, 'reportFormat'>,
 ): FunctionRequest {
   const isGet = request.method !== 'POST';
-  const parameters = readingParameters(request, ['entityset', ...(isGet ? [] : changes)]);
+  const parameters = readingParameters(request, 'a function', [
+    'entityset',
+    ...(isGet ? [] : changes),
+  ]);
   const { filter, params, orderby, method } = parameters;
   if (method !== undefined && method !== 'entityset') throw refusedMethod(method, 'POST');
   if (method === 'entityset' && !mayBeSelection(returns)) throw noSelection();
-  if (parameters !== noParameters) refuseMisplaced(parameters, name, options);
   if (level !== 'selection' && (filter !== undefined || orderby !== undefined)) {
     const given = filter === undefined ? '$orderby' : '$filter';
     throw refuse(
@@ -64,33 +61,6 @@ export function noSelection(): Error {
     'methodNotApplicable',
     '$method=entityset makes a set of an entity selection, and the function returns none.',
   );
-}
-
-/** Ignoring these would answer another question. */
-function refuseMisplaced(
-  parameters: Parameters,
-  name: string,
-  options: Pick<AnswerOptions, 'reportFormat'>,
-): void {
-  const aggregation = aggregationOf(parameters);
-  if (aggregation !== undefined) throw notApplicable(aggregation, `${name} is a function`);
-  refuseFormats(parameters, options, 'a function');
-  refuseSetParameters(parameters);
-  const { savedfilter, savedorderby, atomic, refresh, rawPict } = parameters;
-  const misplaced =
-    savedfilter !== undefined
-      ? '$savedfilter'
-      : savedorderby !== undefined
-        ? '$savedorderby'
-        : atomic
-          ? '$atomic'
-          : refresh
-            ? '$refresh'
-            : rawPict !== undefined
-              ? '$rawPict'
-              : undefined;
-  if (misplaced === undefined) return;
-  throw refuse('methodNotApplicable', `${misplaced} does not apply to the function ${name}.`);
 }
 
 /**

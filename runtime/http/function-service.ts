@@ -253,7 +253,7 @@ export class FunctionService {
       const own = scopes.of(session, request.id);
       const { context: visible } = models.ofRequests;
       const { definition } = callable;
-      const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
+      const sent = callable.read?.() ?? readFunctionRequest(request, definition);
       scopes.run(own, () => {
         checkOutput(visible, definition.returns, sent.output);
       });

@@ -18,8 +18,8 @@ import { type Environment, setting } from '../protocol/environment.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { preparePageOfKeys } from '../query/page.js';
-import { noParameters, type Parameters, refuseFormats } from '../query/parameters.js';
-import { readingParameters, refuseSetParameters } from './reading-parameters.js';
+import { noParameters, type Parameters } from '../query/parameters.js';
+import { readingParameters } from './reading-parameters.js';
 import { errorJson } from './reply.js';
 import type { ServiceContext } from './service-context.js';
 
@@ -115,10 +115,9 @@ class ChangeStreams {
     request: SetChangesRequest,
     reply: FastifyReply,
   ): Promise<PassThrough> {
-    const { sessions, setup } = this.app;
+    const { sessions } = this.app;
     const session = await sessions.of(request, reply);
-    const parameters = readingParameters(request);
-    checkParameters(parameters, setup.settings);
+    const parameters = readingParameters(request, 'the changes of a set');
     const holder = session.id ?? request.ip;
     this.#forget();
     this.#requireRoom(holder);
@@ -515,22 +514,6 @@ function versionIn(last: string | undefined, { id }: SharedList): number | undef
 function lastEventOf({ headers }: FastifyRequest): string | undefined {
   const last = headers['last-event-id'];
   return typeof last === 'string' ? last : undefined;
-}
-
-/** @throws RequestError 400 for what does not apply to changes */
-function checkParameters(
-  parameters: Parameters,
-  settings: { readonly reportFormat: string },
-): void {
-  refuseFormats(parameters, settings, 'the changes of a set');
-  refuseSetParameters(parameters);
-  for (const name of ['filter', 'orderby', 'top', 'skip'] as const) {
-    if (parameters[name] === undefined) continue;
-    throw refuse(
-      'malformedUrl',
-      `$${name} does not apply to the changes of a set: they are those of the selection that the set was made of.`,
-    );
-  }
 }
 
 interface LiveLimits {

@@ -37,6 +37,7 @@ import { firstFile, isMultipart } from '../media/multipart.js';
 import { parametersOf } from './reading-parameters.js';
 import { type Answer, harmlessHeaders, missingEntity, sendJson, setBytesType } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
+import { requireOnly } from './parameter-rules.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
 export const media = fastifyPlugin(
@@ -44,7 +45,7 @@ export const media = fastifyPlugin(
     const { setup } = app;
     const { limits, settings } = setup;
     const uploads = await openUploads(app);
-    setup.closeAtEnd(() => uploads.close());
+    app.addHook('onClose', () => uploads.close());
     const served: ServedMedia = {
       routes: uploadRoutes({
         uploads,
@@ -238,8 +239,6 @@ function unsatisfiable(length: number): RequestError {
 /** Bytes of a form in addition to its first file. */
 const formSpace = 1024 * 1024;
 
-const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
-
 /**
  * `POST /rest/$upload` (protocol P10.3). The body goes to disk as it arrives, and is never in
  * memory as a whole.
@@ -312,12 +311,7 @@ function senderOf(session: RequestSession, hasUsers: boolean): string {
 }
 
 function uploadOptions(parameters: Parameters): UploadOptions {
-  for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
-    const value = parameters[name];
-    if (value === undefined || value === false || meaningful.has(name)) continue;
-    const shown = name === 'top' ? '$top or $limit' : `$${name}`;
-    throw refuse('methodNotApplicable', `${shown} does not apply to $upload.`);
-  }
+  requireOnly(parameters, '$upload');
   const { rawPict, binary, timeout } = parameters;
   const mustBeImage = readRawPict(rawPict);
   if (mustBeImage && binary) {

@@ -16,9 +16,7 @@ import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
-import { refuseFormats } from '../query/parameters.js';
 import { Exposure } from './exposure.js';
-import type { Settings } from './settings.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { readJson } from './body.js';
@@ -37,7 +35,7 @@ interface ProtocolOptions {
 export const protocol = fastifyPlugin(
   async (app, { openApi }: ProtocolOptions) => {
     const { setup, sessions, stores, services } = app;
-    const { settings, limits, quotas, answerError, environment } = setup;
+    const { limits, quotas, answerError, environment } = setup;
     const served = new Set<string>();
     const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
       answerNotFound(request, reply, served);
@@ -61,11 +59,11 @@ export const protocol = fastifyPlugin(
       new Exposure(await sessions.of(request, reply), app.scopes.bits);
     registerInfo(app, sessions, stores.sets, limits);
     registerRelease(app, services.models.ofRequests.context.sets, sessions);
-    registerCatalog(app, settings, async (request, reply) =>
+    registerCatalog(app, async (request, reply) =>
       services.models.ofRequests.catalogFor(await exposureOf(request, reply)),
     );
     if (isOpenApiOn(environment)) {
-      registerOpenApi(app, settings, async (request, reply) => {
+      registerOpenApi(app, async (request, reply) => {
         const exposure = await exposureOf(request, reply);
         const { servedDocument } = await import('./openapi-document.js');
         const { default: whole } = await openApi();
@@ -98,11 +96,10 @@ function isOpenApiOn(environment: Environment): boolean {
  */
 function registerOpenApi(
   app: FastifyInstance,
-  settings: Settings,
   documentOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Uint8Array>,
 ): void {
   app.get('/rest/$openapi', async (request, reply) => {
-    refuseFormats(readingParameters(request), settings, 'the description of the server');
+    readingParameters(request, 'the description of the server');
     return sendJson(reply, await documentOf(request, reply));
   });
   app.post('/rest/$openapi', () => {
@@ -124,7 +121,7 @@ function registerInfo(
   { entitySetMemory }: { readonly entitySetMemory: number },
 ): void {
   getAndPost(app, '/rest/$info', async (request, reply) => {
-    readingParameters(request);
+    readingParameters(request, '$info');
     const session = await sessions.of(request, reply);
     const seesAll = session.hasPrivilege(administration);
     const sets = await setsOf(session, store, seesAll);

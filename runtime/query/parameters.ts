@@ -348,33 +348,8 @@ export function answerFormat(
   return format === undefined ? 'array' : 'report';
 }
 
-/**
- * Refuses formats and aggregates of several entities; `what` is at the address instead.
- * @throws RequestError 400 with 1801 or 1806
- */
-export function refuseFormats(
-  parameters: FormatParameters,
-  { reportFormat }: { readonly reportFormat: string },
-  what: string,
-): void {
-  const { format } = parameters;
-  if (format !== undefined) {
-    checkFormat(format, reportFormat);
-    throw misplaced(`$format=${reportFormat}`, what);
-  }
-  for (const name of aboutSeveral) {
-    if (parameters[name] !== undefined && parameters[name] !== false) {
-      throw misplaced(`$${name}`, what);
-    }
-  }
-}
-
-function misplaced(name: string, what: string): RequestError {
-  return refuse('malformedUrl', `${name} applies to a read of several entities, not to ${what}.`);
-}
-
 /** Names of formats are compared without regard to case, as `json` is. */
-function checkFormat(format: string, reportFormat: string): void {
+export function checkFormat(format: string, reportFormat: string): void {
   if (format.toLowerCase() === reportFormat.toLowerCase()) return;
   throw refuse(
     'unsupportedFormat',
