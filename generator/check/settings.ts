@@ -1,10 +1,7 @@
+import { isOrigin } from '../../runtime/protocol/setting-kinds.js';
 import { booleanOf, child, itemsOf, numberOf, textOf } from '../source/tree.js';
 import { limitRules } from '../source/limits.js';
-import {
-  datastorePattern,
-  originPattern,
-  reportFormatPattern,
-} from '../source/schema/json-schema.js';
+import { datastorePattern, reportFormatPattern } from '../source/schema/json-schema.js';
 import { compatibilities, databases, dateOnlyFormats, isOneOf } from '../source/vocabulary.js';
 import type { Database, Limits, Model, ProtocolOptions } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
@@ -53,13 +50,6 @@ function originsOf({ report }: Context, node: SourceNode | undefined): readonly 
     if (!isOrigin(origin)) report('origin/bad-origin', { origin: JSON.stringify(origin) }, each);
     return [origin];
   });
-}
-
-/** Whether a text is an origin, as the server reads `ORIGINS`. Apps of phones and desktops have their own schemes. */
-function isOrigin(text: string): boolean {
-  if (!new RegExp(originPattern, 'u').test(text)) return false;
-  if (!/^https?:/u.test(text)) return true;
-  return URL.canParse(text) && new URL(text).origin === text;
 }
 
 function databasesOf(node: SourceNode | undefined): readonly Database[] {

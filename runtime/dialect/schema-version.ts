@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 
 /** `auto` migrates the schema; `check` waits until another server has done so; `off` uses it as it is. */
 type MigrateMode = 'auto' | 'check' | 'off';
@@ -14,11 +14,8 @@ export const usualMigration: StartOptions = { mode: 'auto', keep: new Set() };
 
 /** @throws Error that names `MIGRATE` if its value is invalid */
 export function migrateOptions(environment: Environment): StartOptions {
-  const mode = setting(environment, 'MIGRATE', 'auto');
-  if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
-    throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
-  }
-  const kept = setting(environment, 'MIGRATE_KEEP', '');
+  const mode = readSetting(environment, 'MIGRATE');
+  const kept = readSetting(environment, 'MIGRATE_KEEP') ?? '';
   // The name of a table may contain a comma.
   return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
 }

@@ -8,7 +8,7 @@ import fastify, {
 } from 'fastify';
 import { pino } from 'pino';
 import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 import { allowOrigins, type Origins, originsFrom } from './cross-site.js';
 import {
   type ErrorHandler,
@@ -22,16 +22,9 @@ import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
-import { echoRequestId, isOn, logRequests, requestId } from './request-log.js';
+import { echoRequestId, logRequests, requestId } from './request-log.js';
 import { BodyTimeout, type LoadLog, loadSettings, RequestGate } from './request-gate.js';
-import {
-  type Limits,
-  limitsFrom,
-  logLevel,
-  metricsPort,
-  type Settings,
-  trustedProxies,
-} from './settings.js';
+import { type Limits, limitsFrom, type Settings, trustedProxies } from './settings.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
@@ -93,14 +86,14 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const limits = limitsFrom(settings.limits, environment);
   const load = loadSettings(environment, limits);
   const origins = originsFrom(settings.origins ?? [], environment);
-  const quotas = readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS');
-  const level = logLevel(environment);
+  const quotas = readServerQuotas(readSetting(environment, 'QUOTAS') ?? '', 'QUOTAS');
+  const level = readSetting(environment, 'LOG_LEVEL');
   // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
   // small read.
-  const hasLog = isOn(environment, 'REQUEST_LOG');
-  const portOfMetrics = metricsPort(environment);
-  const isTraced = isOn(environment, 'TRACING');
-  const isExplored = isOn(environment, 'EXPLORER', isDeveloped(environment));
+  const hasLog = readSetting(environment, 'REQUEST_LOG');
+  const portOfMetrics = readSetting(environment, 'METRICS_PORT');
+  const isTraced = readSetting(environment, 'TRACING');
+  const isExplored = readSetting(environment, 'EXPLORER') ?? isDeveloped(environment);
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   if (hasLog && ownLog?.isLevelEnabled('info') === false) {
     throw new Error(

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 import { refuse } from '../protocol/errors.js';
 
 /**
@@ -56,21 +56,7 @@ export class Origins {
  * @throws Error that names the variable if one of them is no origin
  */
 export function originsFrom(ofModel: readonly string[], environment: Environment): Origins {
-  const text = setting(environment, 'ORIGINS', '');
-  if (text === '') return new Origins(ofModel);
-  const listed = text.split(',').map((each) => each.trim());
-  const wrong = listed.find((each) => !isOrigin(each));
-  if (wrong === undefined) return new Origins(listed);
-  throw new Error(
-    `ORIGINS holds ${JSON.stringify(wrong)}; it must be origins with commas between, each as a browser sends it: https://app.example.com, in lower case, without a path, a wildcard or the usual port.`,
-  );
-}
-
-/** Apps of phones and desktops have their own schemes, such as `capacitor://localhost`. */
-function isOrigin(text: string): boolean {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s,]+$/.test(text)) return false;
-  if (!/^https?:/.test(text)) return true;
-  return URL.canParse(text) && new URL(text).origin === text;
+  return new Origins(readSetting(environment, 'ORIGINS') ?? ofModel);
 }
 
 /**

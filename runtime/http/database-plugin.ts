@@ -14,13 +14,13 @@ import { announceServer } from '../dialect/presence.js';
 import type { Trial } from '../dialect/schema/trial.js';
 import type { StateSchema } from '../dialect/state-database.js';
 import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
 import { sendJson } from './reply.js';
 import { followRequests } from './request-log.js';
 import type { Settings } from './settings.js';
-import { slowLimit, slowStatementsLogged } from './slow-statements.js';
+import { slowStatementsLogged } from './slow-statements.js';
 import { isStopping } from './stop.js';
 
 declare module 'fastify' {
@@ -41,7 +41,7 @@ interface DatabaseOptions {
 export const database = fastifyPlugin<DatabaseOptions>(
   async (app, options) => {
     const { setup } = app;
-    const limit = slowLimit(setup.environment);
+    const limit = readSetting(setup.environment, 'SLOW_QUERY_MS');
     const opened = await open(options, setup);
     const leave = opened.isOfOneProcess === true ? undefined : announceServer(opened);
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
@@ -131,8 +131,7 @@ interface ChosenOptions {
 
 export function chosenFor(opening: OpeningOptions): ChosenOptions {
   const { definitions, databases, environment, databaseUrl, trial } = opening;
-  const inEnvironment = setting(environment, 'DATABASE_URL', '');
-  const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
+  const given = databaseUrl ?? readSetting(environment, 'DATABASE_URL');
   const stored = definitions.flatMap((dataclass) =>
     dataclass.attributes.flatMap((each) =>
       each.kind === 'storage' ? [{ dataclass, attribute: each }] : [],
@@ -216,15 +215,15 @@ export function withServerState(
   schema: StateSchema,
   use: UseState,
 ): Promise<void> {
-  const url = setting(migrateEnvironment(process.env), 'DATABASE_URL', '');
-  const chosen = chooseDatabase(databases, url === '' ? undefined : url);
+  const url = readSetting(migrateEnvironment(process.env), 'DATABASE_URL');
+  const chosen = chooseDatabase(databases, url);
   return chosen.driver.withState(chosen.url, schema, use);
 }
 
 /** Changes of the schema need the database itself: a pooler may give each statement another session. */
 function migrateEnvironment(environment: Environment): Environment {
-  const direct = setting(environment, 'DATABASE_DIRECT_URL', '');
-  const url = direct === '' ? {} : { DATABASE_URL: direct };
+  const direct = readSetting(environment, 'DATABASE_DIRECT_URL');
+  const url = direct === undefined ? {} : { DATABASE_URL: direct };
   return { ...environment, ...url, DATABASE_POOLER: '', MIGRATE: 'auto' };
 }
 

@@ -14,7 +14,7 @@ import type { SetDefinition } from '../entity-set/set-definitions.js';
 import type { ListedMember } from '../live/live-list.js';
 import { type FollowedSelection, LiveLists, type SharedList } from '../live/live-lists.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { preparePageOfKeys } from '../query/page.js';
@@ -93,7 +93,7 @@ const atOnce = 8;
 class ChangeStreams {
   readonly #open = new Set<ChangeStream>();
   readonly #lists: LiveLists;
-  readonly #limits: LiveLimits;
+  readonly #limits: Record<'members' | 'streams' | 'streamsPerSession', number>;
   readonly #versions: Versions;
   /** Messages of the present version of the data, by what they say: equal streams send the same. */
   readonly #messages: SharedMessages = { version: undefined, texts: new Map() };
@@ -104,7 +104,12 @@ class ChangeStreams {
   #isClosed = false;
 
   constructor(private readonly app: FastifyInstance) {
-    this.#limits = liveLimits(app.setup.environment);
+    const { environment } = app.setup;
+    this.#limits = {
+      members: readSetting(environment, 'LIVE_MEMBERS'),
+      streams: readSetting(environment, 'LIVE_STREAMS'),
+      streamsPerSession: readSetting(environment, 'LIVE_STREAMS_PER_SESSION'),
+    };
     this.#lists = new LiveLists(this.#limits.members);
     this.#versions = new Versions(app);
   }
@@ -514,27 +519,6 @@ function versionIn(last: string | undefined, { id }: SharedList): number | undef
 function lastEventOf({ headers }: FastifyRequest): string | undefined {
   const last = headers['last-event-id'];
   return typeof last === 'string' ? last : undefined;
-}
-
-interface LiveLimits {
-  readonly members: number;
-  readonly streams: number;
-  readonly streamsPerSession: number;
-}
-
-/** @throws Error that names the variable, if one is no whole number above 0 */
-function liveLimits(environment: Environment): LiveLimits {
-  const limit = (variable: string, usual: number): number => {
-    const text = setting(environment, variable, String(usual));
-    const value = Number(text);
-    if (Number.isSafeInteger(value) && value > 0) return value;
-    throw new Error(`${variable} is ${JSON.stringify(text)}; it must be a whole number above 0.`);
-  };
-  return {
-    members: limit('LIVE_MEMBERS', 10_000),
-    streams: limit('LIVE_STREAMS', 1000),
-    streamsPerSession: limit('LIVE_STREAMS_PER_SESSION', 20),
-  };
 }
 
 function full(message: string): RequestError {

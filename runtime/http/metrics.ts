@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { fastifyPlugin } from 'fastify-plugin';
 import { whenEnded } from '../dialect/database.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 import { http } from './node-http.js';
 import type * as Prometheus from 'prom-client';
 import { factsOf } from './request-log.js';
@@ -116,7 +116,7 @@ function serveMetrics(
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, setting(environment, 'HOST', '127.0.0.1'), () => {
+    server.listen(port, readSetting(environment, 'HOST'), () => {
       resolve(server);
     });
   });

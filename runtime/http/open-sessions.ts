@@ -13,8 +13,8 @@ import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
-import { sessionCookie, sessionTrust } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
+import { readSetting } from '../protocol/environment.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
 declare module 'fastify' {
@@ -50,7 +50,12 @@ export const sessions = fastifyPlugin(
         ? memoryStores(limits, database.dialect.foldText, permissions ?? {})
         : await (
             await import('../state/database-stores.js')
-          ).databaseStores(limits, database, processes, sessionTrust(environment));
+          ).databaseStores(
+            limits,
+            database,
+            processes,
+            readSetting(environment, 'SESSION_TRUST') * 1_000,
+          );
     const isRestricted = definitions.some(({ restrict }) => restrict === true);
     const bits = permissions?.bits ?? new HeldBits();
     const server = { session: systemSession(), held: allBits, isServer: true } as const;
@@ -64,7 +69,7 @@ export const sessions = fastifyPlugin(
       );
     }
     const found = openSessions({
-      cookie: sessionCookie(environment, settings.name),
+      cookie: readSetting(environment, 'SESSION_COOKIE') ?? `DRSID_${settings.name}`,
       limits,
       stores,
       privileges: permissions?.privileges ?? undeclaredPrivileges,

@@ -10,7 +10,7 @@ import type {
   preParsingHookHandler,
 } from 'fastify';
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting, textOf } from '../protocol/environment.js';
 import { refuse, refuseBusy, type RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { Origins } from './cross-site.js';
@@ -408,54 +408,28 @@ interface LoadSettings {
   readonly keepAliveTimeout: number;
 }
 
-const variables: Readonly<
-  Record<keyof LoadSettings, { readonly variable: string; readonly usual: number }>
-> = {
-  maxWait: { variable: 'MAX_WAIT', usual: 1000 },
-  maxConnections: { variable: 'MAX_CONNECTIONS', usual: 20_000 },
-  transferMemory: { variable: 'TRANSFER_MEMORY', usual: 128 * 1024 * 1024 },
-  requestTimeout: { variable: 'REQUEST_TIMEOUT', usual: 60 },
-  keepAliveTimeout: { variable: 'KEEP_ALIVE_TIMEOUT', usual: 72 },
-};
-
-/** Milliseconds; timers of Node take no more. */
-const longest = 2 ** 31 - 1;
-
 /**
  * @param limits of bodies in memory; the largest body must fit
- * @throws Error that names the variable that is no positive whole number, or is too large or too
- * small
+ * @throws Error that names the variable that is wrong
  */
 export function loadSettings(
   environment: Environment,
   { bodySize, uploadSize }: Pick<Limits, 'bodySize' | 'uploadSize'>,
 ): LoadSettings {
   const largestBody = Math.max(bodySize, uploadSize);
-  const settings = {
-    maxWait: positive(environment, 'maxWait', longest),
-    maxConnections: positive(environment, 'maxConnections', longest),
-    transferMemory: positive(environment, 'transferMemory', Number.MAX_SAFE_INTEGER),
-    requestTimeout: positive(environment, 'requestTimeout', Math.floor(longest / 1000)),
-    keepAliveTimeout: positive(environment, 'keepAliveTimeout', Math.floor(longest / 1000)),
+  const transferMemory = readSetting(environment, 'TRANSFER_MEMORY');
+  if (textOf(environment, 'TRANSFER_MEMORY') !== undefined && transferMemory < largestBody) {
+    throw new Error(
+      `TRANSFER_MEMORY is ${transferMemory}; it must not be less than the largest body, ${largestBody}.`,
+    );
+  }
+  return {
+    maxWait: readSetting(environment, 'MAX_WAIT'),
+    maxConnections: readSetting(environment, 'MAX_CONNECTIONS'),
+    transferMemory: Math.max(transferMemory, largestBody),
+    requestTimeout: readSetting(environment, 'REQUEST_TIMEOUT'),
+    keepAliveTimeout: readSetting(environment, 'KEEP_ALIVE_TIMEOUT'),
   };
-  const { transferMemory } = settings;
-  if (transferMemory >= largestBody) return settings;
-  const { variable } = variables.transferMemory;
-  if (setting(environment, variable, '') === '')
-    return { ...settings, transferMemory: largestBody };
-  throw new Error(
-    `${variable} is ${transferMemory}; it must not be less than the largest body, ${largestBody}.`,
-  );
-}
-
-function positive(environment: Environment, name: keyof LoadSettings, most: number): number {
-  const { variable, usual } = variables[name];
-  const text = setting(environment, variable, String(usual));
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new Error(
-    `${variable} is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}.`,
-  );
 }
 
 /** The body of a request did not arrive in time; it has the code of Node's error for headers that do not. */

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newUuid } from '../protocol/uuid.js';
-import { type Environment, setting } from '../protocol/environment.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What a request asks for: a closed list, so that metrics can be counted by it. */
@@ -78,16 +77,6 @@ function givenRequestId({ headers }: IncomingMessage): string | undefined {
 export function echoRequestId(request: IncomingMessage, response: ServerResponse): void {
   const id = givenRequestId(request);
   if (id !== undefined && !response.headersSent) response.setHeader('X-Request-Id', id);
-}
-
-/**
- * @param isUsual whether it is on if the variable is not set
- * @throws Error that names the variable
- */
-export function isOn(environment: Environment, variable: string, isUsual = false): boolean {
-  const text = setting(environment, variable, isUsual ? 'on' : 'off');
-  if (text === 'on' || text === 'off') return text === 'on';
-  throw new Error(`${variable} is ${JSON.stringify(text)}; it must be on or off.`);
 }
 
 /** The log that takes the lines. */

@@ -15,7 +15,7 @@ import type { RequestSessions } from './request-sessions.js';
 import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 import { Exposure } from './exposure.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -62,7 +62,7 @@ export const protocol = fastifyPlugin(
     registerCatalog(app, async (request, reply) =>
       services.models.ofRequests.catalogFor(await exposureOf(request, reply)),
     );
-    if (isOpenApiOn(environment)) {
+    if (readSetting(environment, 'OPENAPI')) {
       registerOpenApi(app, async (request, reply) => {
         const exposure = await exposureOf(request, reply);
         const { servedDocument } = await import('./openapi-document.js');
@@ -82,13 +82,6 @@ export const protocol = fastifyPlugin(
   },
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );
-
-/** @throws Error that names `OPENAPI`, if it is neither on nor off */
-function isOpenApiOn(environment: Environment): boolean {
-  const text = setting(environment, 'OPENAPI', 'on');
-  if (text === 'on' || text === 'off') return text === 'on';
-  throw new Error(`OPENAPI is ${JSON.stringify(text)}; it must be on or off.`);
-}
 
 /**
  * `GET /rest/$openapi` (protocol P2.12).

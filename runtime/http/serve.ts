@@ -1,18 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 import { type AppOptions, closeUnready } from './create-server.js';
 import type { CommandOptions } from './database-plugin.js';
 import { isOneOfSeveral, type ListeningMessage, stopMessage } from './one-of-several.js';
-import { stopDelay, stopOnSignal } from './stop.js';
+import { stopOnSignal } from './stop.js';
 
 /** Makes a server, and adds what is the user's own; what it returns is awaited. */
 type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<FastifyInstance>;
@@ -34,7 +33,7 @@ export async function serve(build: BuildServer): Promise<void> {
       await serveAsOneOfSeveral(build);
       return;
     }
-    const processes = processCount(setting(process.env, 'PROCESSES', '1'));
+    const processes = readSetting(process.env, 'PROCESSES');
     const url = processes === 1 ? (await listen(build)).url : await startSeveral(processes);
     if (url !== undefined) process.stdout.write(`listening on ${url}\n`);
   } catch (error) {
@@ -113,22 +112,6 @@ async function startSeveral(processes: number): Promise<string | undefined> {
   return startProcesses(processes);
 }
 
-/** The most processes. A greater number is a mistake: each process has caches and connections of its own. */
-const most = 256;
-
-/**
- * How many processes serve, from `PROCESSES`: a number, or `auto` for one per processor.
- * @throws Error that names the variable
- */
-function processCount(text: string): number {
-  if (text === 'auto') return Math.min(availableParallelism(), most);
-  const count = Number(text);
-  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= most) return count;
-  throw new Error(
-    `PROCESSES is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}, or auto for one per processor.`,
-  );
-}
-
 interface Listening {
   /** Its address, as clients use it. */
   readonly url: string;
@@ -142,12 +125,9 @@ interface Listening {
  * @throws Error that names what is wrong, and what `build` throws
  */
 async function listen(build: BuildServer): Promise<Listening> {
-  const chosenPort = port(setting(process.env, 'PORT', '8080'));
-  const delay = stopDelay(process.env);
-  const app = await listening(build, {
-    port: chosenPort,
-    host: setting(process.env, 'HOST', '127.0.0.1'),
-  });
+  const port = readSetting(process.env, 'PORT');
+  const delay = readSetting(process.env, 'STOP_DELAY') * 1_000;
+  const app = await listening(build, { port, host: readSetting(process.env, 'HOST') });
   const stop = stopOnSignal(app, delay);
   reportRejections();
   mapStacks();
@@ -192,14 +172,6 @@ function reportRejections(): void {
       log.error(message);
     }
   });
-}
-
-function port(text: string): number {
-  const value = Number(text);
-  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
-    throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
-  }
-  return value;
 }
 
 /**

@@ -1,10 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
-import { setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 import { environmentOfOne, type ListeningMessage, stopMessage } from './one-of-several.js';
-import { metricsPort } from './settings.js';
-import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
+import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 
 /**
@@ -32,8 +31,8 @@ export async function startProcesses(count: number): Promise<string | undefined>
   }
   // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
-  const delay = stopDelay(process.env);
-  const portOfMetrics = metricsPort(process.env);
+  const delay = readSetting(process.env, 'STOP_DELAY') * 1_000;
+  const portOfMetrics = readSetting(process.env, 'METRICS_PORT');
   if (portOfMetrics !== undefined) {
     const { serveMetricsOfProcesses } = await import('./metrics.js');
     await serveMetricsOfProcesses(portOfMetrics, process.env);
@@ -44,7 +43,7 @@ export async function startProcesses(count: number): Promise<string | undefined>
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
-    server.listen(0, setting(process.env, 'HOST', '127.0.0.1'), () => {
+    server.listen(0, readSetting(process.env, 'HOST'), () => {
       const { port } = server.address() as AddressInfo;
       server.close(() => {
         resolve(port);
@@ -79,7 +78,7 @@ class ServerProcesses {
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();
 
-  /** @param delay see {@link stopDelay} */
+  /** @param delay see {@link stopOnSignal} */
   constructor(
     private readonly count: number,
     private readonly delay: number,

@@ -9,7 +9,7 @@ import type { StateDatabase } from '../dialect/state-database.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
 import type { EntitySetStore } from '../entity-set/entity-set-store.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { type Environment, readSetting } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import type { DatabaseSingletons } from '../state/database-singletons.js';
 import type { Limits } from './settings.js';
@@ -61,10 +61,7 @@ export function stateKind(
   { isOfOneProcess, state }: Database,
   processes: number,
 ): StateKind {
-  const kind = setting(environment, 'STATE', '');
-  if (kind !== '' && kind !== 'memory' && kind !== 'database') {
-    throw new Error(`STATE is ${JSON.stringify(kind)}; it must be memory or database.`);
-  }
+  const kind = readSetting(environment, 'STATE');
   if (processes > 1) {
     const several = `PROCESSES is ${processes}, and`;
     if (isOfOneProcess === true || state === undefined) {
@@ -84,7 +81,7 @@ export function stateKind(
       'STATE is database, and DATABASE_URL names a database in memory, beside which nothing is kept. Name a file, or leave STATE out.',
     );
   }
-  return kind === '' ? (state?.isForMachines === true ? 'database' : 'memory') : kind;
+  return kind ?? (state?.isForMachines === true ? 'database' : 'memory');
 }
 
 /**

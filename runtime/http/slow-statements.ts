@@ -1,21 +1,7 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type Database, type StatementWrapper, whenEnded } from '../dialect/database.js';
 import type { Statement } from '../dialect/statement.js';
-import { type Environment, setting } from '../protocol/environment.js';
 import { currentRequest, factsOf } from './request-log.js';
-
-/**
- * Milliseconds from which on a statement is slow, from `SLOW_QUERY_MS`; `undefined` if it is not set.
- * @throws Error that names the variable
- */
-export function slowLimit(environment: Environment): number | undefined {
-  const text = setting(environment, 'SLOW_QUERY_MS', '');
-  if (text === '') return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new Error(
-    `SLOW_QUERY_MS is ${JSON.stringify(text)}; it must be a whole number of milliseconds.`,
-  );
-}
 
 interface StatementLogger {
   warn(what: object, message: string): void;

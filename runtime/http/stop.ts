@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { type Environment, setting } from '../protocol/environment.js';
 
 /**
  * How long running requests and jobs may take to end after the signal; then connections are cut, and
@@ -37,22 +36,6 @@ export function isSecondWish(stoppingSince: number): boolean {
   return performance.now() - stoppingSince > echoMilliseconds;
 }
 
-/** Seconds; whatever waits for the end of a server does not wait for longer. */
-const longestDelay = 3_600;
-
-/**
- * Milliseconds between the signal and the stop, from `STOP_DELAY` in seconds: so long
- * `/health/ready` already answers 503, and requests are answered as before, until no proxy sends any.
- * @throws Error that names the variable
- */
-export function stopDelay(environment: Environment): number {
-  const text = setting(environment, 'STOP_DELAY', '0');
-  if (/^\d{1,4}$/.test(text) && Number(text) <= longestDelay) return Number(text) * 1_000;
-  throw new Error(
-    `STOP_DELAY is ${JSON.stringify(text)}; it must be a whole number of seconds from 0 to ${longestDelay}.`,
-  );
-}
-
 /** When this process began to stop, in time of `performance.now()`. */
 let since: number | undefined;
 
@@ -63,7 +46,8 @@ export function isStopping(): boolean {
 
 /**
  * Stops a server when its process gets a signal.
- * @param delay see {@link stopDelay}
+ * @param delay milliseconds between the signal and the stop: so long `/health/ready` already answers
+ *   503, and requests are answered as before, until no proxy sends any
  * @returns stops it; a second call has no effect
  */
 export function stopOnSignal(app: FastifyInstance, delay: number): () => void {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { ClassContext } from '../class/objects/context.js';
 import { graceMilliseconds } from '../http/stop.js';
-import { type Environment, setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 import { nearestName } from '../protocol/names.js';
 import type { EnqueueOptions, JobRegistry } from './job-code.js';
 import { paramsText } from './job-params.js';
@@ -25,7 +25,7 @@ export const jobs = fastifyPlugin<JobOptions>(
     const queue = new JobQueue(app.database);
     let limit: number;
     try {
-      limit = jobLimit(app.setup.environment);
+      limit = readSetting(app.setup.environment, 'JOBS');
     } catch (error) {
       done(error as Error);
       return;
@@ -54,22 +54,6 @@ function runnerOf(
 ): JobRunner {
   const datastore: unknown = Reflect.get(app, 'datastore');
   return new JobRunner({ ...parts, scopes: app.scopes, datastore, log: app.log });
-}
-
-/** A greater number is a mistake: each job may need a connection to the database. */
-const most = 1_000;
-
-/**
- * How many jobs this process runs at a time, from `JOBS`.
- * @throws Error that names the variable
- */
-function jobLimit(environment: Environment): number {
-  const text = setting(environment, 'JOBS', '4');
-  const limit = Number(text);
-  if (/^\d{1,4}$/.test(text) && limit <= most) return limit;
-  throw new Error(
-    `JOBS is ${JSON.stringify(text)}; it must be a whole number from 0 to ${most}: 0 runs no jobs in this process.`,
-  );
 }
 
 interface EnqueueParts {

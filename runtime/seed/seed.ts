@@ -5,7 +5,7 @@ import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import { type AppOptions, closeUnready } from '../http/create-server.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { storingOrder } from '../protocol/storing-order.js';
-import { setting } from '../protocol/environment.js';
+import { textOf } from '../protocol/environment.js';
 import { DataFileError, openDataFiles, type SeedRow, type DataSource } from './data-files.js';
 import {
   type Counts,
@@ -92,7 +92,7 @@ async function run(
   command: SeedCommand,
 ): Promise<number> {
   const { env } = process;
-  const level = setting(env, 'LOG_LEVEL', 'error');
+  const level = textOf(env, 'LOG_LEVEL') ?? 'error';
   // There are no requests, and a server that runs may use the port.
   const without = { METRICS_PORT: '', REQUEST_LOG: '' };
   const app = build({ environment: { ...env, ...without, LOG_LEVEL: level } });

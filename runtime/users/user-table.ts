@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { Kysely, PostgresDialect, SqliteDialect, sql, type Transaction } from 'kysely';
 import { hashPassword } from '../access/password.js';
 import type { ServedDatabase } from '../dialect/driver.js';
-import { setting } from '../protocol/environment.js';
+import { readSetting } from '../protocol/environment.js';
 
 /** Who may log in. */
 export interface User {
@@ -64,8 +64,8 @@ export class StoredUsers {
    */
   static async open(databases: readonly ServedDatabase[]): Promise<StoredUsers> {
     const { env } = process;
-    const ofData = setting(env, 'DATABASE_URL', databases[0]?.defaultUrl ?? '');
-    const url = setting(env, 'USERS_DATABASE', ofData);
+    const ofData = readSetting(env, 'DATABASE_URL') ?? databases[0]?.defaultUrl ?? '';
+    const url = readSetting(env, 'USERS_DATABASE') ?? ofData;
     const opened = isPostgres(url)
       ? await openPostgres(url)
       : await openSqlite(url === ofData ? besideData(ofData) : url);

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { usualWords } from '../../generator/emit/views/settings.js';
 import type { LoginModule } from '../../runtime/access/login-module.js';
 import { errorCodes } from '../../runtime/protocol/errors.js';
+import { limitVariables, type Setting, settings } from '../../runtime/protocol/settings-table.js';
 import { exampleFiles } from '../support/example-files.js';
 import { modelOf, packageRoot, serverOf } from '../support/server.js';
 import { commandOf, Tour } from '../support/tour.js';
@@ -132,14 +134,25 @@ it('The quotas in the guide are accepted by a server', async () => {
   await expect(serverOf(model, { login, environment: misspelt })).rejects.toThrow('QUOTAS');
 });
 
-it('The guide of operations names every setting of a server', () => {
-  const listed = ['examples/staff/server', 'test/golden/both-databases/expected'].flatMap(
-    (server) =>
-      [...readDocument(`${server}/.env.example`).matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(
-        ([, variable = '']) => variable,
-      ),
-  );
-  expect(listed).toContain('DATABASE_POOL');
+/** The names and defaults in the table of settings; a row may hold several. */
+function settingsOfGuide(): readonly (readonly [string | undefined, string | undefined])[] {
+  const [, table = ''] = readDocument('runtime/docs/operations.md').split('\n## ');
+  return [...table.matchAll(/^\| (`.*?`) \| (.*?) \|/gm)].flatMap(([, first = '', usual = '']) => {
+    const names = [...first.matchAll(/[A-Z_]+/g)].map(([name]) => name);
+    const each = usual.split(', ');
+    return names.map(
+      (name, index) => [name, names.length === each.length ? each[index] : usual] as const,
+    );
+  });
+}
+
+it('The guide of operations lists the settings of servers, with their defaults', () => {
+  const ofTests = ['TEST_DATABASE_URL', 'ACCESS_REQUESTS'];
+  const inGuide = settingsOfGuide().filter(([name = '']) => !ofTests.includes(name));
+  const inTable = Object.entries<Setting>(settings)
+    .filter(([, { limit }]) => limit === undefined)
+    .map(([name, setting]) => [name, usualWords(setting)]);
+  expect(Object.fromEntries(inGuide)).toEqual(Object.fromEntries(inTable));
   const guide = readDocument('runtime/docs/operations.md');
-  expect(listed.filter((variable) => !guide.includes(`\`${variable}\``))).toEqual([]);
+  expect(limitVariables.filter((variable) => !guide.includes(`\`${variable}\``))).toEqual([]);
 });

@@ -325,7 +325,11 @@ it('Connections beyond MAX_CONNECTIONS are closed until another one closes', asy
 });
 
 it.each([
-  ['MAX_WAIT', '0', 'MAX_WAIT is "0"; it must be a whole number from 1 to 2147483647.'],
+  [
+    'MAX_WAIT',
+    '0',
+    'MAX_WAIT is "0"; it must be a whole number of milliseconds from 1 to 2147483647.',
+  ],
   [
     'MAX_CONNECTIONS',
     'all',
@@ -334,17 +338,17 @@ it.each([
   [
     'REQUEST_TIMEOUT',
     '2147484',
-    'REQUEST_TIMEOUT is "2147484"; it must be a whole number from 1 to 2147483.',
+    'REQUEST_TIMEOUT is "2147484"; it must be a whole number of seconds from 1 to 2147483.',
   ],
   [
     'KEEP_ALIVE_TIMEOUT',
     '-1',
-    'KEEP_ALIVE_TIMEOUT is "-1"; it must be a whole number from 1 to 2147483.',
+    'KEEP_ALIVE_TIMEOUT is "-1"; it must be a whole number of seconds from 1 to 2147483.',
   ],
   [
     'TRANSFER_MEMORY',
     '1e9',
-    'TRANSFER_MEMORY is "1e9"; it must be a whole number from 1 to 9007199254740991.',
+    'TRANSFER_MEMORY is "1e9"; it must be a whole number of bytes, at least 1.',
   ],
   [
     'TRANSFER_MEMORY',

@@ -1,3 +1,4 @@
+import { limitVariables, settings } from '../../../runtime/protocol/settings-table.js';
 import {
   hasClassCode,
   hasJobs,
@@ -13,7 +14,6 @@ import type { EmitContext } from '../context.js';
 import { call, declaration, RawCode, stringLiteral } from '../layout.js';
 import { isAudited } from '../../model/columns.js';
 import { rolesLiteral } from './access.js';
-import { servedLimits } from './limits.js';
 import { hasFunctionRoutes } from './routes.js';
 
 /** The list of all attribute tables. */
@@ -110,7 +110,9 @@ function sorted(lines: readonly string[]): string[] {
 
 export function settingsView(context: EmitContext): object {
   const { model } = context;
-  const limits = Object.fromEntries(servedLimits.map(({ limit }) => [limit, model.limits[limit]]));
+  const limits = Object.fromEntries(
+    limitVariables.map((each) => [settings[each].limit, model.limits[settings[each].limit]]),
+  );
   return {
     header: context.header,
     declaration: declaration('export const settings: Settings', {

@@ -12,10 +12,6 @@ export interface DatabaseTexts {
   readonly typePackages: readonly string[];
   /** The forms of `DATABASE_URL`, for the README. */
   readonly urls: string;
-  /** Rows of the README's table of settings. */
-  readonly settings: readonly string[];
-  /** Lines of `.env.example`. */
-  readonly environment: readonly string[];
   /** The place where users are stored. */
   readonly users: string;
   /** Further notes for operators. */
@@ -34,11 +30,6 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     ],
     typePackages: ['"@types/better-sqlite3": "^7.6.13"'],
     urls: '`sqlite:<path>`, or `sqlite::memory:` for a database that ends with the process',
-    settings: [
-      '| `SQLITE_SYNCHRONOUS` | normal | `full` writes every change to the disk before it is acknowledged; with `normal` a power failure, but no crash of the process, can undo the last moments |',
-      '| `READERS` | number of processors, at least 3 | maximum number of processes for long reads of a database file; they start on demand |',
-    ],
-    environment: ['SQLITE_SYNCHRONOUS=normal', 'READERS='],
     users: '`users.sqlite` next to the database, or in the file that `USERS_DATABASE` names',
     notes: [
       'While the server runs, leave `data.sqlite`, `data.sqlite-wal` and `data.sqlite-shm` where they are, and stop it before you replace',
@@ -51,15 +42,6 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     packages: () => ['"pg": "^8.16.0"'],
     typePackages: ['"@types/pg": "^8.15.0"'],
     urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 15 or newer with the encoding UTF8; `?sslmode=verify-full` and other options of `pg` may follow',
-    settings: [
-      '| `DATABASE_POOL` | 10 | connections to PostgreSQL per process of the server, at least 2 |',
-      '| `DATABASE_POOLER`, `DATABASE_DIRECT_URL` | none | `transaction`, and the URL of PostgreSQL itself, if `DATABASE_URL` names a pooler that lends a connection for one transaction, such as PgBouncer |',
-    ],
-    environment: [
-      'DATABASE_POOL=10',
-      '# DATABASE_POOLER= (transaction, if DATABASE_URL names PgBouncer in transaction mode)',
-      '# DATABASE_DIRECT_URL= (of PostgreSQL itself then)',
-    ],
     users: 'the schema `users` of the database, or of the one that `USERS_DATABASE` names',
     notes: [
       'The PostgreSQL database must exist; `createdb` makes one. The tables are created in the first schema of the search path, `public`',

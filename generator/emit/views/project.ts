@@ -1,9 +1,9 @@
 import type { Model } from '../../model/model.js';
-import { hasJobs, hasMedia, isLive } from '../classes/class-code.js';
+import { hasJobs, hasMedia } from '../classes/class-code.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
-import { servedLimits } from './limits.js';
+import { exampleLine, limitSettings, settingRow, settingsOf } from './settings.js';
 
 /** The dependencies and scripts of a server. */
 export function packageView({ model }: EmitContext): object {
@@ -51,42 +51,13 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     jobFiles: hasJobs(model)
       ? ['| `src/jobs/` | yours; drs-gen writes a stub for each new job, and changes nothing |']
       : [],
-    jobSettings: hasJobs(model) ? [jobRow] : [],
     jobs: hasJobs(model) ? jobNote : [],
-    databaseUrl: defaultUrl(model),
-    databaseUrls: texts.map(({ urls }) => urls).join('; or '),
-    databaseSettings: texts.flatMap(({ settings }) => settings),
+    settings: settingsOf(model).map(settingRow),
+    limits: limitSettings.map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`),
     login: model.roles === undefined ? [] : loginText(texts),
-    loginSettings: model.roles === undefined ? [] : loginRows(),
-    liveSettings: isLive(model) ? liveSettings.map(liveRow) : [],
-    limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
     withoutSqlite: model.databases.includes('sqlite') ? [] : withoutSqlite,
     notes: texts.flatMap(({ notes }) => notes),
   };
-}
-
-/** Settings of a server with users, and what they mean. */
-const loginSettings = {
-  USERS_DATABASE: 'database of the users that `npm run users` manages; by default next to the data',
-  TOKEN_KEY: 'secret, or public key (PEM), that verifies bearer tokens',
-  TOKEN_KEYS_URL: 'address of a JSON Web Key Set, instead of `TOKEN_KEY`',
-  TOKEN_ISSUER: '`iss` that bearer tokens must have',
-  TOKEN_AUDIENCE: '`aud` that bearer tokens must have',
-};
-
-/** Settings of a server whose clients follow entity sets. */
-const liveSettings = [
-  ['LIVE_MEMBERS', 10_000, 'entities of an entity set that is followed; more are refused with 413'],
-  ['LIVE_STREAMS', 1000, 'streams of changes that are open at once; then 429'],
-  ['LIVE_STREAMS_PER_SESSION', 20, 'those of one session, or of guests with one address'],
-] as const;
-
-function liveRow([name, usual, meaning]: (typeof liveSettings)[number]): string {
-  return `| \`${name}\` | ${usual} | ${meaning} |`;
-}
-
-function loginRows(): readonly string[] {
-  return Object.entries(loginSettings).map(([name, meaning]) => `| \`${name}\` | | ${meaning} |`);
 }
 
 /** How to create the first user and log in. */
@@ -112,9 +83,6 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
   ];
 }
 
-/** Row of the table of settings for a server with jobs. */
-const jobRow = '| `JOBS` | 4 | jobs that a process runs at a time; 0 runs none in it |';
-
 const jobNote = [
   '`npm run jobs` lists the jobs that wait, run, or have failed for good; `npm run jobs -- --help` shows how to repeat and delete them.',
   '',
@@ -131,12 +99,8 @@ const withoutSqlite = [
 
 export function environmentView({ model }: EmitContext): object {
   return {
-    databaseUrl: defaultUrl(model),
-    database: textsOf(model).flatMap(({ environment }) => environment),
-    jobs: hasJobs(model) ? ['JOBS=4'] : [],
-    login: model.roles === undefined ? [] : Object.keys(loginSettings).map((name) => `${name}=`),
-    live: isLive(model) ? liveSettings.map(([name, usual]) => `${name}=${usual}`) : [],
-    limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),
+    settings: settingsOf(model).map(exampleLine),
+    limits: limitSettings.map(exampleLine),
   };
 }
 
@@ -160,10 +124,6 @@ export function dockerView({ model }: EmitContext): object {
 
 function textsOf({ databases }: Model): readonly DatabaseTexts[] {
   return databases.map((each) => databaseTexts[each]);
-}
-
-function defaultUrl(model: Model): string {
-  return textsOf(model)[0]?.defaultUrl(model) ?? '';
 }
 
 /** Members of a JSON object in the order in which npm writes them, with commas between. */

@@ -20,7 +20,7 @@ import { PostgresState, prepareState, stateOn, stateSchemaOf } from './state.js'
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
-import { type Environment, setting } from '../../protocol/environment.js';
+import { type Environment, readSetting } from '../../protocol/environment.js';
 
 /** The oldest supported version. */
 const oldestVersion = 15;
@@ -257,7 +257,7 @@ export const postgresDriver: DatabaseDriver = {
   open: (url, schema, fold, { queryTimeout, environment, data, log }) => {
     const options = {
       queryTimeout,
-      size: poolSize(environment),
+      size: readSetting(environment, 'DATABASE_POOL'),
       directUrl: directUrlOf(environment),
     };
     const start = { migration: migrateOptions(environment), data, log };
@@ -283,27 +283,10 @@ export const postgresDriver: DatabaseDriver = {
  * @throws Error that names the wrong variable
  */
 function directUrlOf(environment: Environment): string | undefined {
-  const pooler = setting(environment, 'DATABASE_POOLER', '');
-  if (pooler === '') return undefined;
-  if (pooler !== 'transaction') {
-    throw new Error(
-      `DATABASE_POOLER is ${JSON.stringify(pooler)}; it must be transaction, or empty for a pooler that keeps sessions, or none.`,
-    );
-  }
-  const url = setting(environment, 'DATABASE_DIRECT_URL', '');
+  if (readSetting(environment, 'DATABASE_POOLER') === undefined) return undefined;
+  const url = readSetting(environment, 'DATABASE_DIRECT_URL') ?? '';
   if (/^postgres(?:ql)?:/.test(url)) return url;
   throw new Error(
     'DATABASE_POOLER is transaction: DATABASE_DIRECT_URL must be the URL of PostgreSQL itself, postgres://<user>:<password>@<host>:<port>/<database>, which a start needs to change the schema.',
-  );
-}
-
-/** `DATABASE_POOL`; each connection is a process of PostgreSQL, whose limit is 100 by default. */
-function poolSize(environment: Environment): number {
-  const text = setting(environment, 'DATABASE_POOL', '10');
-  const size = Number(text);
-  // Transactions leave one connection free, because they may also read outside of themselves.
-  if (/^\d+$/.test(text) && Number.isSafeInteger(size) && size >= 2) return size;
-  throw new Error(
-    `DATABASE_POOL is ${JSON.stringify(text)}; it must be a whole number of at least 2.`,
   );
 }

@@ -30,7 +30,7 @@ import { SqliteSchema } from './schema.js';
 import { SqliteState } from './state.js';
 import { vectorExtension } from './vector-extension.js';
 import { availableParallelism } from 'node:os';
-import { type Environment, setting } from '../../protocol/environment.js';
+import { readSetting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
 
 /** The default number of processes for long reads. */
@@ -223,8 +223,10 @@ export const sqliteDriver: DatabaseDriver = {
     openDatabase(url, schema, fold, {
       hasVectors,
       queryTimeout,
-      synchronous: synchronousFrom(environment),
-      readers: readersFrom(environment),
+      synchronous: readSetting(environment, 'SQLITE_SYNCHRONOUS'),
+      // One reader is reserved for queries known to finish within a second, so with two, a single
+      // long statement would delay all new queries.
+      readers: readSetting(environment, 'READERS') ?? Math.max(3, availableParallelism()),
       migration: migrateOptions(environment),
       data,
       log,
@@ -248,24 +250,3 @@ export const sqliteDriver: DatabaseDriver = {
     }
   },
 };
-
-/** @throws Error that names `SQLITE_SYNCHRONOUS` if it is neither `normal` nor `full` */
-function synchronousFrom(environment: Environment): Synchronous {
-  const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
-  if (text === 'normal' || text === 'full') return text;
-  throw new Error(`SQLITE_SYNCHRONOUS is ${JSON.stringify(text)}; it must be normal or full.`);
-}
-
-/**
- * Maximum number of processes for long reads: `READERS`, or the number of processors, at least three. One reader is
- * reserved for queries known to finish within a second, so with two, a single long statement would delay all new
- * queries.
- * @throws Error that names `READERS` if it is not a positive integer
- */
-function readersFrom(environment: Environment): number {
-  const text = setting(environment, 'READERS', '');
-  if (text === '') return Math.max(3, availableParallelism());
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new Error(`READERS is ${JSON.stringify(text)}; it must be a positive whole number.`);
-}

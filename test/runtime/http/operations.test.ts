@@ -202,7 +202,7 @@ describe('A server', () => {
     [{ REQUEST_LOG: 'yes' }, 'REQUEST_LOG is "yes"; it must be on or off.'],
     [
       { SLOW_QUERY_MS: 'fast' },
-      'SLOW_QUERY_MS is "fast"; it must be a whole number of milliseconds.',
+      'SLOW_QUERY_MS is "fast"; it must be a whole number of milliseconds, at least 0.',
     ],
     [{ METRICS_PORT: '0' }, 'METRICS_PORT is "0"; it must be a whole number from 1 to 65535.'],
   ])('does not start with %o', async (environment, message) => {

@@ -419,7 +419,7 @@ describe('Origins', () => {
   ])('that are invalid stop the start: %s', async (ORIGINS) => {
     await open();
     await expect(rolesServerOf(closed, { environment: { ORIGINS } })).rejects.toThrow(
-      /^ORIGINS holds ".*"; it must be origins/,
+      /^ORIGINS is ".*"; it must be origins/,
     );
   });
 });
