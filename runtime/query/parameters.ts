@@ -315,19 +315,9 @@ export const parameterNames: readonly string[] = rules.map(({ name }) => name);
 /** The ordinary collection, a bare list, or a report (protocol P6.1, P6.2). */
 export type AnswerFormat = 'collection' | 'array' | 'report';
 
-/** Parameters about several entities, except `$format`. */
-const aboutSeveral = [
-  'asArray',
-  'queryplan',
-  'querypath',
-  'groupby',
-  'compute',
-  'distinct',
-] as const;
-
 type FormatParameters = Pick<
   Parameters,
-  'format' | 'count' | 'method' | (typeof aboutSeveral)[number]
+  'format' | 'count' | 'method' | 'asArray' | 'queryplan' | 'querypath'
 >;
 
 /** The format that a request selects. @throws RequestError 400 with 1801 or 1806 */
