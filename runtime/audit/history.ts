@@ -80,7 +80,7 @@ const columns = ['position', 'time', 'key', 'kind', 'user', 'request', 'before',
 /** The type of an attribute may have been another one when its values were recorded. */
 const notRecorded: readonly string[] = ['image', 'blob', 'vector'];
 
-/** Answers with the recorded changes of one dataclass, as the reader of a view sees them. */
+/** Answers with the recorded changes of one dataclass, as far as the running scope may see them. */
 export class History {
   constructor(
     private readonly context: HistoryContext,

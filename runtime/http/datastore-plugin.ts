@@ -81,12 +81,12 @@ function openServices(app: FastifyInstance): Services {
   if (code === undefined) requireClassCode(definitions);
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
   if (hasMedia(definitions)) requireMedia(media);
-  const permissions = permissionsOf(app);
+  const isLimited = permissionsOf(app) !== undefined;
   const parts = sharedParts(app, database, code, media);
   const whole = wholeModel(definitions, parts.aggregates);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
-    return servedModels({ ...parts, ...hooks, setDefinitions }, whole, scopes, permissions);
+    return servedModels({ ...parts, ...hooks, setDefinitions }, whole, scopes, isLimited);
   };
   const works: AfterCommit[] = [];
   const registry = once(() => code?.registry ?? plainClasses(definitions));
@@ -116,7 +116,7 @@ function openServices(app: FastifyInstance): Services {
   const end = async (): Promise<void> => {
     for (const each of works) await each.end();
   };
-  const services = { isLimited: permissions !== undefined, media, requestDatastore, end };
+  const services = { isLimited, media, requestDatastore, end };
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
     app.decorate('datastore', { getter: () => opened().data.ofServer });

@@ -13,7 +13,7 @@ import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
 import type { Exposure } from './exposure.js';
-import type { CodeHooks, ServedPermissions } from './optional-plugins.js';
+import type { CodeHooks } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
@@ -48,16 +48,16 @@ export interface ServedModels {
   readonly ofRequests: ServedModel;
 }
 
-/** @param permissions none if all sessions may do everything */
+/** @param isLimited whether some sessions may not do everything */
 export function servedModels(
   parts: ModelParts,
   whole: ReadonlyMap<string, Dataclass>,
   scopes: RequestScopes,
-  permissions: ServedPermissions | undefined,
+  isLimited: boolean,
 ): ServedModels {
   const { definitions, aggregates, statements } = parts;
   const ofServer = new ServedModel(parts, whole);
-  if (permissions === undefined) return { ofServer, ofRequests: ofServer };
+  if (!isLimited) return { ofServer, ofRequests: ofServer };
   const { holder } = scopes;
   const limited = linkDataclasses(definitions, { holder, isRestricted: true, aggregates });
   const read = definitions
@@ -89,7 +89,7 @@ export class ServedModel {
     const { stores, setDefinitions, numbers, ...shared } = parts;
     const { database, options, limits, restrictions, statements } = shared;
     const counts = new Counts(database, options, statements, numbers, restrictions);
-    const tags = new Tags(database, restrictions);
+    const tags = new Tags(database, statements, restrictions);
     const reading = { ...shared, counts, tags };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };

@@ -3,6 +3,7 @@ import type { Database } from '../dialect/database.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { tagSlot } from './selection.js';
+import type { StatementCache } from './statement-cache.js';
 
 /** An answer with its entity tag (protocol P1.13). */
 export class TaggedAnswer {
@@ -58,19 +59,23 @@ export interface RestrictionKeys {
 }
 
 /**
- * The entity tags of answers for sessions that see the same. A tag holds the version of the data, and all else that
- * decides an answer: the address, and what `restrict` hides.
+ * The entity tags of answers. A tag holds the version of the data, and all else that decides an answer: the address,
+ * what the scope may see, and what `restrict` hides.
  *
  * On PostgreSQL the statement of the answer compares the version, and returns it: both belong to the same moment.
  * Elsewhere the executor knows the version, and the statement does not run if the client has the answer.
  */
 export class Tags {
-  /** Other sessions see something else; other servers count other versions, and may have other settings and class code. */
+  /** Other servers count other versions, and may have other settings and class code. */
   readonly #own = randomBytes(9).toString('base64url');
 
-  /** @param restrictions none without `restrict` */
+  /**
+   * @param statements of the model, whose `visible` is the same for scopes that see the same
+   * @param restrictions none without `restrict`
+   */
   constructor(
     private readonly database: Database,
+    private readonly statements: Pick<StatementCache, 'visible'>,
     private readonly restrictions?: RestrictionKeys,
   ) {}
 
@@ -85,7 +90,7 @@ export class Tags {
     if (isOfCode || statement.isTagged !== true) return jsonOf(answer);
     const { dialect, executor } = this.database;
     const restricted = await this.#restricted(statement);
-    const scope = `${this.#own}.${digest(`${address}\n${restricted}`)}.`;
+    const scope = `${this.#own}.${digest(`${this.statements.visible}\n${address}\n${restricted}`)}.`;
     if (dialect.tagged !== undefined) {
       const given = versionIn(known, scope) ?? null;
       values[tagSlot.index] = given;

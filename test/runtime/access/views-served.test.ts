@@ -89,6 +89,17 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
+it('confirms no tag of a session that sees something else', async () => {
+  for (const url of ['/rest/Employee', '/rest/Employee?$orderby=name&$top=1', '/rest/Company']) {
+    const { headers } = await hr.get(url);
+    const given = { 'if-none-match': String(headers['etag']) };
+    expect((await hr.get(url, given)).statusCode).toBe(304);
+    const answer = await viewer.get(url, given);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['etag']).not.toBe(headers['etag']);
+  }
+});
+
 // PostgreSQL counts in the statement of the page.
 describe.skipIf(isOnPostgres)('Sessions that see the same', () => {
   const counts = async (client: Client, url: string): Promise<number> => {
