@@ -95,6 +95,7 @@ export function literal(value: Literal, indent: number, before: number, after: n
   }
   if (isObject(value)) {
     const lines = entries(value).map(([name, member]) => {
+      if (isShort(name, member)) return `${inner}${name},\n`;
       const label = `${propertyName(name)}:`;
       const start = indent + 2 + width(label) + 1;
       const stays =
@@ -181,6 +182,11 @@ function mustBreak(value: Literal): boolean {
   return isObject(value) && entries(value).some(([, member]) => mustBreak(member));
 }
 
+/** Whether a property is the variable of its name: `{ access }`. */
+function isShort(name: string, member: Literal): boolean {
+  return member instanceof RawCode && member.code === name;
+}
+
 function flatLiteral(value: Literal): string {
   if (typeof value === 'string') return stringLiteral(value);
   if (typeof value === 'number') return numberLiteral(value);
@@ -189,8 +195,8 @@ function flatLiteral(value: Literal): string {
   if (value instanceof Documented) return flatLiteral(value.value);
   if (Array.isArray(value)) return `[${(value as readonly Literal[]).map(flatLiteral).join(', ')}]`;
   if (!isObject(value)) throw new Error('A literal is a text, a number, a list or an object.');
-  const members = entries(value).map(
-    ([name, member]) => `${propertyName(name)}: ${flatLiteral(member)}`,
+  const members = entries(value).map(([name, member]) =>
+    isShort(name, member) ? name : `${propertyName(name)}: ${flatLiteral(member)}`,
   );
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }

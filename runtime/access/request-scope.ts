@@ -4,7 +4,7 @@ import type { Client } from '../dialect/executor.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
-import { HeldBits, type Holder } from './bits.js';
+import { bothBits, HeldBits, type Holder } from './bits.js';
 import type { PrivilegeSet, Session } from './session.js';
 import type { Bits } from '../protocol/definition.js';
 
@@ -226,7 +226,7 @@ export class RequestScopes {
     if (scope.isServer === true) return this.#storage.run({ ...scope, session }, work);
     // `restrict` may check the privileges of the session.
     const { held, rows } = this.of(session);
-    return this.#storage.run({ ...scope, session, held, rows }, work);
+    return this.#storage.run({ ...scope, session, held: bothBits(scope.held, held), rows }, work);
   }
 
   /** The scope of code that belongs to none. */

@@ -72,7 +72,7 @@ export class ScopeExecutor implements Executor {
       table: (statement, values) =>
         this.#read((client) => executor.table(statement, values, client)),
       explain: (statement, values) => executor.explain(statement, values),
-      change: change && ((statement, values) => change(statement, values)),
+      change,
     };
     this.#outside = restrictions?.reads(outside) ?? outside;
     this.#bound = restrictions?.transaction;

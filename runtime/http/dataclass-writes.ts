@@ -121,7 +121,7 @@ export class DataclassWrites {
     scope: RequestScope,
     address: AddressParts,
   ): Promise<Answer> {
-    const { method } = this.#parametersOf(request, 'read', 'a new set');
+    const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
         'unknownMethod',

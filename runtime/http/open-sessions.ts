@@ -182,17 +182,12 @@ function registerQuotas(
     return [...guests, ...own, ...shared];
   };
 
-  const admit = async (request: FastifyRequest, session: RequestSession): Promise<void> => {
-    for (const { quotas, rates } of countersOf(request, session)) {
+  app.addHook('onRequest', async (request, reply) => {
+    if (isUnlimited()) return;
+    for (const { quotas, rates } of countersOf(request, await sessions.of(request, reply))) {
       const seconds = await rates.admit(quotas, clock.now());
       if (seconds !== undefined) throw exceeded(seconds);
     }
-  };
-
-  app.addHook('onRequest', async (request, reply) => {
-    if (isUnlimited()) return;
-    sessions.admitBy(request, admit);
-    await sessions.of(request, reply);
   });
 
   app.addHook('onSend', async function drsCountBytes(request, reply, payload) {

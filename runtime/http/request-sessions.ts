@@ -16,19 +16,8 @@ const longestUserAgent = 200;
  */
 const own = Symbol('session');
 
-/** The property of a request whose session has to be admitted when it is found. */
-const admitting = Symbol('admitting');
-
-/** The property of a request whose session is being admitted, or was refused. */
-const admitted = Symbol('admitted');
-
-/** @throws RequestError 429 if a quota is used up */
-type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>;
-
 interface Known {
   [own]?: RequestSession | undefined;
-  [admitting]?: Admit | undefined;
-  [admitted]?: Promise<RequestSession> | undefined;
 }
 
 const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
@@ -58,25 +47,7 @@ export class RequestSessions {
    * without state.
    */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {
-    const { [admitting]: admit, [admitted]: begun } = request as Known;
-    if (begun !== undefined) return begun;
-    const known = this.known(request);
-    if (known !== undefined) return known;
-    if (admit === undefined) return this.#find(request, reply);
-    const admission = this.#admitted(request, reply, admit);
-    (request as Known)[admitted] = admission;
-    return admission;
-  }
-
-  async #admitted(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    admit: Admit,
-  ): Promise<RequestSession> {
-    const session = await this.#find(request, reply);
-    await admit(request, session);
-    (request as Known)[admitted] = undefined;
-    return session;
+    return this.known(request) ?? this.#find(request, reply);
   }
 
   /**
@@ -86,11 +57,6 @@ export class RequestSessions {
   renewed(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {
     (request as Known)[own] = undefined;
     return this.#find(request, reply);
-  }
-
-  /** Admits the session of a request when it is found, which may refuse the request. */
-  admitBy(request: FastifyRequest, admit: Admit): void {
-    (request as Known)[admitting] = admit;
   }
 
   async #find(request: FastifyRequest, reply: FastifyReply): Promise<RequestSession> {

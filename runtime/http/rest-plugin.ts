@@ -9,6 +9,7 @@ import { permissionsOf } from './optional-plugins.js';
 import type { RequestSession } from '../access/request-session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { EntitySetStore, ListedSet } from '../entity-set/entity-set-store.js';
+import { checkParameters } from './parameter-rules.js';
 import { readingParameters, parametersOf } from './reading-parameters.js';
 import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
@@ -169,7 +170,7 @@ function iso(milliseconds: number): string {
  */
 function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: RequestSessions): void {
   app.post('/rest/$entityset/$release', async (request, reply) => {
-    parametersOf(request, 'write');
+    checkParameters(parametersOf(request, 'write'), 'a POST', request.server.setup.settings);
     const ids: unknown = readJson(request.body, request.headers['content-type']);
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
       throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');

@@ -35,10 +35,6 @@ export class StatementResult {
     else this.#rows.push(row);
   }
 
-  get hasRows(): boolean {
-    return this.#rows !== undefined;
-  }
-
   /** The rows; none at a later call. */
   takeRows(): Rows {
     const rows = this.#rows;

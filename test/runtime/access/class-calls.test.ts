@@ -195,7 +195,12 @@ describe('Work that continues after a function has returned', () => {
         const early = await mayRead(ds);
         await gate;
         await wait(1);
-        return [early, await mayRead(ds), await ds.session.promote('a', () => mayRead(ds))];
+        return [
+          early,
+          await mayRead(ds),
+          await ds.session.promote('b', () => mayRead(ds)),
+          await ds.session.promote('a', () => mayRead(ds)),
+        ];
       })();
       return 'begun';
     };
@@ -204,8 +209,8 @@ describe('Work that continues after a function has returned', () => {
     expect(await done(other, later)).toBe('begun');
     await leaving.post('/rest/$directory/logout');
     goOn();
-    expect(await ofLeaving).toEqual([true, true, true]);
-    expect(await seen).toEqual([false, false, true]);
+    expect(await ofLeaving).toEqual([true, true, true, true]);
+    expect(await seen).toEqual([false, false, false, true]);
   });
 
   it('reads a stream as its caller, however late the next part is requested', async () => {

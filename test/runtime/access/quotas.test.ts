@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readServerQuotas } from '../../../runtime/access/quotas.js';
 import { Client } from '../../support/cookies.js';
@@ -58,22 +56,6 @@ describe('The quotas of the server', () => {
       found.push((await client.post('/rest/work/take', 'x'.repeat(3000))).statusCode);
     }
     expect(found).toEqual([200, 200, 429]);
-  });
-
-  it('are waited for by all that ask for the session of one request', async () => {
-    await start();
-    const request = { headers: {} } as FastifyRequest;
-    const done: string[] = [];
-    server.sessions.admitBy(request, async () => {
-      await setImmediate();
-      done.push('admitted');
-    });
-    const ask = async (): Promise<void> => {
-      await server.sessions.of(request, {} as FastifyReply);
-      done.push('found');
-    };
-    await Promise.all([ask(), ask()]);
-    expect(done).toEqual(['admitted', 'found', 'found']);
   });
 
   it('are separate for each session', async () => {

@@ -77,6 +77,6 @@ export const AlbumDataclass: DataclassDefinition = {
       exposed: false,
     },
   ],
-  access: access,
+  access,
   queries: albumQueries,
 };

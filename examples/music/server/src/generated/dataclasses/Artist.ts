@@ -61,6 +61,6 @@ export const ArtistDataclass: DataclassDefinition = {
       many: true,
     },
   ],
-  access: access,
+  access,
   queries: artistQueries,
 };

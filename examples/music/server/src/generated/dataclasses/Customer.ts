@@ -110,6 +110,6 @@ export const CustomerDataclass: DataclassDefinition = {
   ],
   restrict: true,
   restrictsWrites: true,
-  access: access,
+  access,
   queries: customerQueries,
 };

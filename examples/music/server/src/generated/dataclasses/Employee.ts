@@ -93,6 +93,6 @@ export const EmployeeDataclass: DataclassDefinition = {
       access: { read: bits.sell },
     },
   ],
-  access: access,
+  access,
   queries: employeeQueries,
 };

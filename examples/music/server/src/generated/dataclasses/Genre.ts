@@ -43,6 +43,6 @@ export const GenreDataclass: DataclassDefinition = {
       path: ['tracks'],
     },
   ],
-  access: access,
+  access,
   queries: genreQueries,
 };

@@ -82,6 +82,6 @@ export const InvoiceDataclass: DataclassDefinition = {
   ],
   restrict: true,
   restrictsWrites: true,
-  access: access,
+  access,
   queries: invoiceQueries,
 };

@@ -94,6 +94,6 @@ export const InvoiceLineDataclass: DataclassDefinition = {
   events: ['saving'],
   restrict: true,
   restrictsWrites: true,
-  access: access,
+  access,
   queries: invoiceLineQueries,
 };

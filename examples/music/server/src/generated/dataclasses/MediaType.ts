@@ -36,6 +36,6 @@ export const MediaTypeDataclass: DataclassDefinition = {
     },
     { name: 'tracks', kind: 'relatedEntities', target: 'Track', inverse: 'mediaType' },
   ],
-  access: access,
+  access,
   queries: mediaTypeQueries,
 };

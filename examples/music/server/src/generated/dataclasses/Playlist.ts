@@ -57,6 +57,6 @@ export const PlaylistDataclass: DataclassDefinition = {
       path: ['entries', 'track', 'length'],
     },
   ],
-  access: access,
+  access,
   queries: playlistQueries,
 };

@@ -71,6 +71,6 @@ export const PlaylistEntryDataclass: DataclassDefinition = {
     },
   ],
   uniqueIndexes: [['playlist_id', 'position']],
-  access: access,
+  access,
   queries: playlistEntryQueries,
 };

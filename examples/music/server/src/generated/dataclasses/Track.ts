@@ -151,6 +151,6 @@ export const TrackDataclass: DataclassDefinition = {
       returns: { selection: 'Track' },
     },
   ],
-  access: access,
+  access,
   queries: trackQueries,
 };

@@ -112,6 +112,6 @@ export const CompanyDataclass: DataclassDefinition = {
     },
   ],
   events: ['saving', 'validateDrop'],
-  access: access,
+  access,
   queries: companyQueries,
 };

@@ -93,6 +93,6 @@ export const EmployeeDataclass: DataclassDefinition = {
   ],
   restrict: true,
   live: true,
-  access: access,
+  access,
   queries: employeeQueries,
 };

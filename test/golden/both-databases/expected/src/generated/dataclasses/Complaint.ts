@@ -26,6 +26,6 @@ export const ComplaintDataclass: DataclassDefinition = {
     },
     { name: 'text', kind: 'storage', type: 'string', column: 'text', mandatory: true },
   ],
-  access: access,
+  access,
   queries: complaintQueries,
 };

@@ -58,6 +58,6 @@ export const RecordDataclass: DataclassDefinition = {
     },
   ],
   audit: { days: 3650 },
-  access: access,
+  access,
   queries: recordQueries,
 };

@@ -32,6 +32,6 @@ export const AuditDataclass: DataclassDefinition = {
     },
     { name: 'entry', kind: 'storage', type: 'string', column: 'entry', exposed: false },
   ],
-  access: access,
+  access,
   queries: auditQueries,
 };

@@ -27,6 +27,6 @@ export const ComplaintDataclass: DataclassDefinition = {
     },
     { name: 'text', kind: 'storage', type: 'string', column: 'text', mandatory: true },
   ],
-  access: access,
+  access,
   queries: complaintQueries,
 };

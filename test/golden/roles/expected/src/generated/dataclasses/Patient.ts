@@ -46,6 +46,6 @@ export const PatientDataclass: DataclassDefinition = {
       access: { read: bits.readPatients },
     },
   ],
-  access: access,
+  access,
   queries: patientQueries,
 };

@@ -57,6 +57,6 @@ export const RecordDataclass: DataclassDefinition = {
       access: { read: bits.readPatients },
     },
   ],
-  access: access,
+  access,
   queries: recordQueries,
 };
