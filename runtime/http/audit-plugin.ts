@@ -5,7 +5,7 @@ import type { RequestScopes } from '../access/request-scope.js';
 import { History } from '../audit/history.js';
 import { startRetention } from '../audit/retention.js';
 import type { AuditAccess } from '../dialect/audit-access.js';
-import { wrappedExecutor } from '../dialect/database.js';
+import { type Database, wrappedExecutor } from '../dialect/database.js';
 import type { TransactionFrame } from '../dialect/executor.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -26,6 +26,8 @@ interface HistoryHandlers {
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Records the changes of a request with its user; only where the model has audit. */
+    readonly audit: { readonly database: Database };
     /** Handlers for the recorded changes of a dataclass; only where the model has audit. */
     readonly history: (definition: DataclassDefinition) => HistoryHandlers;
   }

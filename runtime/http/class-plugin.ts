@@ -6,7 +6,7 @@ import { completingExecutor } from '../class/hooks/computed-values.js';
 import { classEvents } from '../class/hooks/events.js';
 import { Restrictions } from '../class/hooks/restrictions.js';
 import { RequestResolver } from '../class/hooks/request-resolver.js';
-import type { ServedClasses } from './optional-plugins.js';
+import type { ServedClasses } from './datastore-plugin.js';
 
 /**
  * Stack frames that errors keep: the runtime has more than Node's 10 between class code and what

@@ -16,15 +16,16 @@ import { CursorSecret } from '../query/cursor-token.js';
 import { StatementCache } from '../query/statement-cache.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
-import {
-  auditOf,
-  type CodeHooks,
-  permissionsOf,
-  requireClassCode,
-  type ServedClasses,
-} from './optional-plugins.js';
+import { permissionsOf } from './open-sessions.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
-import { type ModelParts, type ServedModels, servedModels } from './served-model.js';
+import {
+  type CodeHooks,
+  type ModelParts,
+  type ServedModels,
+  servedModels,
+} from './served-model.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import type { Lifecycle } from '../write/surroundings.js';
 import { DataclassObject } from '../class/objects/dataclass.js';
 import { Datastore } from '../class/objects/datastore.js';
 import { Entity } from '../class/objects/entity.js';
@@ -35,7 +36,27 @@ import type { EntityTypes } from '../class/objects/types.js';
 declare module 'fastify' {
   interface FastifyInstance {
     readonly services: Services;
+    /** Only where the model has class code. */
+    readonly classCode: ServedClasses;
   }
+}
+
+/**
+ * Runs the users' events and accessors, and asks their classes what sessions may see.
+ */
+export interface ServedClasses {
+  readonly registry: ClassRegistry;
+  /** Runs events and setters; none if the model declares none. */
+  lifecycleOf(host: ClassContext): Lifecycle | undefined;
+  /** @param model the whole model, on the database without class code */
+  hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
+}
+
+interface ClassCodeModel extends Pick<
+  ReadingContext,
+  'database' | 'options' | 'filters' | 'statements'
+> {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
 /** What is needed to answer requests. */
@@ -202,6 +223,27 @@ const noHooks = { lifecycle: undefined, computed: undefined, restrictions: undef
 function plainHooks(database: Database, scopes: RequestScopes): CodeHooks {
   const executor = new ScopeExecutor(database.executor, scopes);
   return { ...noHooks, executor, database: { ...database, executor } };
+}
+
+/** @throws Error if `app.ts` registers no audit, and the model needs it */
+function auditOf(app: FastifyInstance): FastifyInstance['audit'] | undefined {
+  if (app.hasPlugin('drs-audit')) return app.audit;
+  if (app.definitions.every(({ audit }) => audit === undefined)) return undefined;
+  throw new Error(
+    'The model has audit: register the plugin audit of #runtime/audit before datastore.',
+  );
+}
+
+/** @throws Error if `app.ts` registers no class code, and the model needs it */
+function requireClassCode(definitions: readonly DataclassDefinition[]): void {
+  const needs = definitions.some(
+    ({ restrict, events = [], attributes }) =>
+      restrict === true || events.length > 0 || attributes.some(({ kind }) => kind === 'computed'),
+  );
+  if (!needs) return;
+  throw new Error(
+    'The model has class code: register the plugin classCode of #runtime/class before datastore.',
+  );
 }
 
 function hasAggregates(definitions: readonly DataclassDefinition[]): boolean {

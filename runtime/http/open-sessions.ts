@@ -12,13 +12,15 @@ import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
-import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
+import { tokenSettings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
 import { readSetting } from '../protocol/environment.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Only where the model has roles, or dataclasses that restrict sessions. */
+    readonly permissions: ServedPermissions;
     /** The scopes that say on whose behalf code runs. */
     readonly scopes: RequestScopes;
     /** Finds the session of a request. */
@@ -36,6 +38,24 @@ declare module 'fastify' {
     readonly session: Session;
   }
 }
+
+/** Logins, bearer tokens and privileges of a server whose sessions have different rights. */
+export interface ServedPermissions {
+  /** Undefined if logins do not say whose sessions end. */
+  readonly ended: EndedUsers | undefined;
+  /** The declarations of the model; none for a model without roles. */
+  readonly privileges: PrivilegeTable | undefined;
+  /** Undefined if bearer tokens are not accepted. */
+  readonly tokens: BearerTokens | undefined;
+  /** Undefined if nobody can log in. */
+  loginsOf(stores: LoginStores, scopes: RequestScopes): LoginAttempts | undefined;
+  /** Refuses guests below `/rest`; none if they may do something there. */
+  readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
+  /** What the privileges of sessions open. */
+  readonly bits: HeldBits;
+}
+
+export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
 
 /** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
 export const sessions = fastifyPlugin(
@@ -84,6 +104,35 @@ export const sessions = fastifyPlugin(
   },
   { name: 'drs-sessions', dependencies: ['drs-database'] },
 );
+
+/**
+ * What limits the sessions of a server; `undefined` if all of them may do everything.
+ * @throws Error if `app.ts` registers no permissions and the model needs them, or a login is
+ * required without them
+ */
+export function permissionsOf(app: FastifyInstance): ServedPermissions | undefined {
+  if (app.hasPlugin('drs-permissions')) return app.permissions;
+  const { settings, options, environment } = app.setup;
+  const isLimited =
+    settings.roles !== undefined ||
+    !settings.isOpen ||
+    app.definitions.some((each) => each.restrict);
+  if (isLimited) {
+    throw new Error(
+      'The model has roles, or dataclasses that restrict sessions: register the plugin permissions of #runtime/permissions before sessions.',
+    );
+  }
+  if (options.login !== undefined) {
+    throw new Error('The model has no roles, so there is no login: remove the option login.');
+  }
+  const { key, keysUrl } = tokenSettings(environment);
+  if (key !== '' || keysUrl !== '') {
+    throw new Error(
+      'TOKEN_KEY or TOKEN_KEYS_URL is set, but the model has no roles, so there is no login.',
+    );
+  }
+  return undefined;
+}
 
 const stateWords = {
   memory: 'Sessions, entity sets, locks, uploads and quotas are in the memory of this process.',

@@ -7,7 +7,7 @@ import { DatabaseFailures } from '../permissions/database-failures.js';
 import { type LoginFailures, Logins, memoryLoginFailures } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
 import { Tokens } from '../permissions/tokens.js';
-import type { LoginStores, ServedPermissions } from './optional-plugins.js';
+import type { LoginStores, ServedPermissions } from './open-sessions.js';
 import { tokenSettings } from './settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Opening } from '../protocol/definition.js';

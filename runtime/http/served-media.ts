@@ -16,8 +16,7 @@ declare module 'fastify' {
 }
 
 /**
- * What `#runtime/media` adds to a server whose clients read or send images or BLOBs. Other servers
- * do not contain its code, so everything else knows it only by these types.
+ * Images and BLOBs of a server whose clients read or send some.
  */
 export interface ServedMedia {
   /** The routes of `/rest/$upload`. */

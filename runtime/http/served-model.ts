@@ -1,3 +1,8 @@
+import type { RequestScope } from '../access/request-scope.js';
+import type { ScopeExecutor } from '../access/scope-executor.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { ComputedRequests } from '../query/selection-request.js';
+import type { Lifecycle, WriteRestrictions } from '../write/surroundings.js';
 import { bothBits, commonBits } from '../access/bits.js';
 import type { RequestScopes } from '../access/request-scope.js';
 import { type Dataclass, linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
@@ -13,11 +18,34 @@ import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
 import type { Exposure } from './exposure.js';
-import type { CodeHooks } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
+
+/** The parts of reads and writes in which class code takes part. */
+export interface CodeHooks {
+  /** The server's database, which takes part in the transaction of the calling code. */
+  readonly executor: ScopeExecutor;
+  /** The database whose answers hold the values of getters, on {@link executor}. */
+  readonly database: Database;
+  readonly lifecycle: Lifecycle | undefined;
+  /** Undefined if class code computes no attributes. */
+  readonly computed: ComputedRequests | undefined;
+  /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
+  readonly restrictions: ServedRestrictions | undefined;
+}
+
+/** What `restrict` of the users' dataclass classes returns to the scopes of requests. */
+export interface ServedRestrictions extends WriteRestrictions {
+  /** What restricts a statement in the current scope, by which its answer can be cached. */
+  keyOf(statement: Statement): Promise<readonly SqlValue[]>;
+  /**
+   * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
+   * others; errors are reported by those statements.
+   */
+  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Promise<void>;
+}
 
 /** What models are made from. */
 export interface ModelParts

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { ErrorReporter } from './errors.js';
-import type { ServedRestrictions } from './optional-plugins.js';
+import type { ServedRestrictions } from './served-model.js';
 import type { WriteContext } from '../write/save-service.js';
 import type { ServedMedia } from './served-media.js';
 

@@ -9,8 +9,15 @@ import { paramsText } from './job-params.js';
 import { JobQueue } from './job-queue.js';
 import { JobRunner } from './job-runner.js';
 
-// Declares `app.jobs`.
-export type { ServedJobs } from '../http/optional-plugins.js';
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Only where the model has jobs. */
+    readonly jobs: {
+      /** Makes `enqueue` of a datastore. */
+      enqueueOf(host: ClassContext): (...given: never) => Promise<number>;
+    };
+  }
+}
 
 interface JobOptions {
   readonly registry: JobRegistry;
