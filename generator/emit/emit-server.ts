@@ -125,7 +125,7 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   vectors: { purpose: 'compares vectors', when: hasVectors },
   audit: { purpose: 'records changes with their users, and reads them', when: isAudited },
   compatibility: { purpose: 'what clients of Wakanda send', when: isCompatible },
-  state: { purpose: 'sessions, entity sets, locks and quotas in the database; loaded for `STATE`' },
+  state: { purpose: 'sessions, entity sets and locks in the database; loaded for `STATE`' },
   processes: { purpose: 'several processes at one address; loaded for `PROCESSES`' },
   explorer: { purpose: 'the data in a browser; loaded for `EXPLORER`' },
   metrics: { purpose: 'metrics for Prometheus; loaded for `METRICS_PORT`' },

@@ -2,7 +2,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
 import type { EndedUsers } from './ended-users.js';
-import { hasRates, RateWindows, network } from './quotas.js';
+import { network } from './quotas.js';
 import {
   addressFull,
   type NewSession,
@@ -73,7 +73,6 @@ export class MemorySessionStore implements SessionStore {
       ...session,
       id: newUuid(),
       storage: new MemoryStorage(),
-      rates: hasRates(session.quotas) ? new RateWindows() : undefined,
       expires: 0,
       hasEnded: false,
       wasReplaced: false,
@@ -91,7 +90,6 @@ export class MemorySessionStore implements SessionStore {
     const moved = this.#byToken.get(record.token);
     if (moved === undefined) return made;
     for (const name of moved.storage.keys()) made.storage.set(name, moved.storage.get(name));
-    made.rates = moved.rates;
     for (const move of this.#movers) move(moved.id, made.id);
     moved.wasReplaced = true;
     this.#end(moved);
@@ -105,7 +103,6 @@ export class MemorySessionStore implements SessionStore {
     this.#uncount(held);
     Object.assign(held, change);
     this.#count(held);
-    if (hasRates(held.quotas)) held.rates ??= new RateWindows();
     if (held.token === token) return;
     this.#byToken.delete(token);
     this.#byToken.set(held.token, held);

@@ -1,5 +1,6 @@
 import type { SessionQuotas } from './session.js';
 import { isIPv6 } from 'node:net';
+import { BoundedCache } from '../dialect/bounded-cache.js';
 
 /** Stored limits; what is missing is not limited. */
 export type QuotaValues = Readonly<Partial<Record<QuotaName, number>>>;
@@ -12,11 +13,6 @@ export const quotaNames = [
   'maxEntitySetTimeout',
   'nbEntitySets',
   'nbRequestsPerMin',
-  'nbRequestsPerHour',
-  'inBytesPerMin',
-  'inBytesPerHour',
-  'outBytesPerMin',
-  'outBytesPerHour',
 ] as const satisfies readonly QuotaName[];
 
 export const noQuotas: QuotaValues = Object.freeze({});
@@ -41,96 +37,51 @@ export function positive(name: string, value: unknown): number {
   throw new RangeError(`${name} must be a positive whole number, or left out for no limit.`);
 }
 
-/** What rates count in addition to requests. */
-export type BytesUnit = 'inBytes' | 'outBytes';
-type RateUnit = 'nbRequests' | BytesUnit;
+const minute = 60_000;
 
-export const rateWindows = [
-  { suffix: 'PerMin', milliseconds: 60_000 },
-  { suffix: 'PerHour', milliseconds: 3_600_000 },
-] as const;
-
-export type RateName = `${RateUnit}${(typeof rateWindows)[number]['suffix']}` & QuotaName;
-
-/** Milliseconds of the clock, and what was used since. */
-interface RateWindow {
-  start: number;
-  used: number;
+/** When a minute began, in milliseconds of the clock, and the requests since then. */
+interface Minute {
+  readonly start: number;
+  requests: number;
 }
+
+/** Bytes for the minutes of sessions and addresses; the least recently used ones make room, and begin anew. */
+const memoryOfMinutes = 16 * 1024 * 1024;
 
 /**
- * What was used in the current minute and hour (`access.md#quotas`); each begins with its first
- * use.
+ * Counts the requests of the server, of sessions and of addresses to this process, by the minute,
+ * which begins with the first of them (`access.md#quotas`).
  */
-export interface Rates {
+export class RequestCounts {
+  readonly #minutes = new BoundedCache<Minute>(memoryOfMinutes, () => 0);
+
   /**
-   * Counts a request, unless a quota is used up.
-   * @param now milliseconds
-   * @returns seconds until the window of a quota ends that is used up; `undefined` if none is
+   * Counts a request, unless as many as the quota allows were counted.
+   * @param most requests in a minute
+   * @returns seconds until the minute ends; `undefined` if the request was counted
    */
-  admit(quotas: QuotaValues, now: number): Promise<number | undefined>;
-  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Promise<void>;
-  /** What is used up now, for the quotas that are set. */
-  current(quotas: QuotaValues, now: number): Record<string, number>;
-}
-
-/** Rates that this process alone counts. */
-export class RateWindows implements Rates {
-  /** Windows by the names of the quotas. */
-  readonly #windows = new Map<string, RateWindow>();
-
-  async admit(quotas: QuotaValues, now: number): Promise<number | undefined> {
-    const seconds = this.#exceeded(quotas, now);
-    if (seconds === undefined) this.#count(quotas, 'nbRequests', 1, now);
-    return seconds;
-  }
-
-  async count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Promise<void> {
-    this.#count(quotas, counted, amount, now);
-  }
-
-  #exceeded(quotas: QuotaValues, now: number): number | undefined {
-    let longest: number | undefined;
-    for (const [name, window] of this.#windows) {
-      const most = quotas[name as RateName];
-      const end = window.start + millisecondsOf(name);
-      if (most === undefined || window.used < most || end <= now) continue;
-      longest = Math.max(longest ?? 1, Math.ceil((end - now) / 1000));
+  admit(owner: string, most: number, now: number): number | undefined {
+    const known = this.#minutes.get(owner);
+    if (known === undefined || known.start + minute <= now) {
+      this.#minutes.set(owner, { start: now, requests: 1 });
+      return undefined;
     }
-    return longest;
+    if (known.requests >= most) return Math.ceil((known.start + minute - now) / 1000);
+    known.requests += 1;
+    return undefined;
   }
 
-  #count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void {
-    for (const { suffix, milliseconds } of rateWindows) {
-      const name: RateName = `${counted}${suffix}`;
-      if (quotas[name] === undefined) continue;
-      const window = this.#windows.get(name);
-      if (window === undefined || window.start + milliseconds <= now) {
-        this.#windows.set(name, { start: now, used: amount });
-      } else {
-        window.used += amount;
-      }
-    }
+  /** Requests in the current minute. */
+  used(owner: string, now: number): number {
+    const known = this.#minutes.get(owner);
+    return known === undefined || known.start + minute <= now ? 0 : known.requests;
   }
 
-  current(quotas: QuotaValues, now: number): Record<string, number> {
-    const values: Record<string, number> = {};
-    for (const [name, { start, used }] of this.#windows) {
-      if (quotas[name as RateName] === undefined) continue;
-      values[name] = start + millisecondsOf(name) <= now ? 0 : used;
-    }
-    return values;
+  /** Counts what one has used as used by another. */
+  move(from: string, to: string): void {
+    const known = this.#minutes.get(from);
+    if (known !== undefined) this.#minutes.set(to, known);
   }
-}
-
-/** Whether any rate is limited. */
-export function hasRates(quotas: QuotaValues): boolean {
-  return Object.keys(quotas).some((name) => /Per(?:Min|Hour)$/.test(name));
-}
-
-/** How long the window of a quota is. */
-export function millisecondsOf(name: string): number {
-  return name.endsWith('PerMin') ? 60_000 : 3_600_000;
 }
 
 /** The key by which an address is counted: one subscriber of IPv6 has 2^64 addresses. */
@@ -145,10 +96,6 @@ export function network(address: string): string {
     .join(':');
 }
 
-/** Names of limits that only sessions have. */
-type SetQuota = 'defaultEntitySetTimeout' | 'maxEntitySetTimeout' | 'nbEntitySets';
-type RateQuota = Exclude<QuotaName, SetQuota>;
-
 /**
  * Limits of the server as a whole, with the suffix `PerSession` of each session, and with
  * `PerGuestAddress` of all guests with one address (`access.md#quotas`): positive whole numbers. What is left out is not limited.
@@ -156,9 +103,9 @@ type RateQuota = Exclude<QuotaName, SetQuota>;
 export type ServerQuotas = Readonly<
   Partial<
     Record<
-      | RateQuota
-      | `${RateQuota}PerSession`
-      | `${RateQuota}PerGuestAddress`
+      | 'nbRequestsPerMin'
+      | 'nbRequestsPerMinPerSession'
+      | 'nbRequestsPerMinPerGuestAddress'
       | 'nbEntitySetsPerSession',
       number
     >
@@ -174,18 +121,12 @@ export interface ReadQuotas {
   readonly ofGuestAddress: QuotaValues;
 }
 
-const setQuotas: ReadonlySet<string> = new Set([
-  'defaultEntitySetTimeout',
-  'maxEntitySetTimeout',
-  'nbEntitySets',
-]);
-const rates = quotaNames.filter((name) => !setQuotas.has(name));
 const names = [
-  ...rates,
-  ...rates.map((name) => `${name}PerSession`),
+  'nbRequestsPerMin',
+  'nbRequestsPerMinPerSession',
+  'nbRequestsPerMinPerGuestAddress',
   'nbEntitySetsPerSession',
-  ...rates.map((name) => `${name}PerGuestAddress`),
-];
+] as const satisfies readonly (keyof ServerQuotas)[];
 
 /** Whose use a quota limits, by the end of its name. */
 const owners = [
@@ -207,7 +148,7 @@ export function readServerQuotas(text: string, variable: string): ReadQuotas {
     ofGuestAddress: {},
   };
   for (const [name, value] of Object.entries(quotas)) {
-    if (!names.includes(name)) {
+    if (!names.some((each) => each === name)) {
       throw new Error(
         `${variable} holds ${JSON.stringify(name)}; it may hold ${names.join(', ')}.`,
       );

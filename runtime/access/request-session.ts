@@ -91,10 +91,12 @@ export class RequestSession implements Session {
     return this.record?.quotas ?? noQuotas;
   }
 
-  /** What is used of its rates now. */
-  get usedRates(): Record<string, number> {
+  /** What is used of its quotas now. */
+  get usedQuotas(): Record<string, number> {
     const { record } = this;
-    return record?.rates?.current(record.quotas, this.#sessions.clock.now()) ?? {};
+    if (record?.quotas.nbRequestsPerMin === undefined) return {};
+    const { counts, clock } = this.#sessions;
+    return { nbRequestsPerMin: counts.used(record.id, clock.now()) };
   }
 
   setQuota(name: QuotaName, value: number | undefined): void {
@@ -245,7 +247,7 @@ function quotasOf(session: RequestSession): SessionQuotas {
   }
   Object.defineProperty(quotas, 'currentValues', {
     enumerable: true,
-    get: () => session.usedRates,
+    get: () => session.usedQuotas,
   });
   return quotas as SessionQuotas;
 }

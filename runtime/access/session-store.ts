@@ -1,4 +1,4 @@
-import type { QuotaValues, Rates } from './quotas.js';
+import type { QuotaValues } from './quotas.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { PrivilegeSet, SessionStorage } from './session.js';
 
@@ -17,8 +17,6 @@ export interface SessionRecord {
   readonly privileges: PrivilegeSet;
   readonly storage: SessionStorage;
   readonly quotas: QuotaValues;
-  /** What the session has used of its rates; none before a rate is set. */
-  readonly rates: Rates | undefined;
   /** Seconds without a request after which the session ends. */
   readonly idleTimeout: number;
   /**

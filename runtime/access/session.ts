@@ -34,14 +34,8 @@ export interface SessionQuotas {
   maxEntitySetTimeout: number | undefined;
   /** Entity sets that are alive at once. */
   nbEntitySets: number | undefined;
+  /** Requests to one process. */
   nbRequestsPerMin: number | undefined;
-  nbRequestsPerHour: number | undefined;
-  /** Bytes of the bodies and headers that the session sends. */
-  inBytesPerMin: number | undefined;
-  inBytesPerHour: number | undefined;
-  /** Bytes of the bodies that the session receives. */
-  outBytesPerMin: number | undefined;
-  outBytesPerHour: number | undefined;
   /** What is used now. */
   readonly currentValues: Readonly<Record<string, number>>;
 }

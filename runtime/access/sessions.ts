@@ -3,7 +3,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import type { EndedUsers, WatchedLogin } from './ended-users.js';
 import { grantedPrivileges, isGuest, listOf, noPrivileges } from './grants.js';
-import { noQuotas, type QuotaValues, hasRates } from './quotas.js';
+import { noQuotas, type QuotaValues, RequestCounts } from './quotas.js';
 import type { RequestScopes } from './request-scope.js';
 import { foldName, type Grant, type PrivilegeTable, type Session } from './session.js';
 import type {
@@ -42,7 +42,9 @@ const shortestIdleTimeout = 60;
 /** The life of sessions: they begin, get privileges, end (`access.md#sessions`). */
 export class Sessions {
   readonly #room: SessionRoom;
-  #hasRates: boolean;
+  /** Requests by the IDs of sessions. */
+  readonly counts = new RequestCounts();
+  #hasRequestQuotas: boolean;
 
   /**
    * @param quotas with which each session begins
@@ -59,7 +61,10 @@ export class Sessions {
     private readonly ended?: EndedUsers,
   ) {
     // Other processes may set quotas of sessions.
-    this.#hasRates = store.isShared || hasRates(quotas);
+    this.#hasRequestQuotas = store.isShared || quotas.nbRequestsPerMin !== undefined;
+    store.onMove((from, to) => {
+      this.counts.move(from, to);
+    });
     const { maxSessions: users, maxGuestSessions: guests } = limits;
     // One address must not take the sessions of all others.
     this.#room = { users, guests, guestsOfAddress: Math.max(20, Math.floor(guests / 100)) };
@@ -128,14 +133,14 @@ export class Sessions {
     this.store.setIdleTimeout(record, this.#idleTimeout(seconds));
   }
 
-  /** Whether a rate of some session is, or was, limited. */
-  get hasRates(): boolean {
-    return this.#hasRates;
+  /** Whether the requests of some session are, or were, limited. */
+  get hasRequestQuotas(): boolean {
+    return this.#hasRequestQuotas;
   }
 
   setQuotas(record: SessionRecord, quotas: QuotaValues): void {
     this.store.change(record, { quotas });
-    if (hasRates(quotas)) this.#hasRates = true;
+    if (quotas.nbRequestsPerMin !== undefined) this.#hasRequestQuotas = true;
   }
 
   /** See {@link Session.require}; for a privilege that the session does not hold. */

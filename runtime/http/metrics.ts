@@ -48,7 +48,7 @@ export default fastifyPlugin<{ readonly port: number }>(
     });
     const ofState = new Histogram({
       name: 'drs_state_statement_duration_seconds',
-      help: 'Time of the SQL statements of the state (sessions, entity sets, locks, quotas), with the time that they wait.',
+      help: 'Time of the SQL statements of the state (sessions, entity sets, locks), with the time that they wait.',
       buckets,
       registers: [registry],
     });

@@ -1,10 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { allBits, HeldBits } from '../access/bits.js';
 import { RequestScopes } from '../access/request-scope.js';
 import type { EndedUsers } from '../access/ended-users.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
-import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../access/quotas.js';
+import { network, type ReadQuotas, RequestCounts } from '../access/quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
@@ -13,7 +13,6 @@ import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions } from './request-sessions.js';
 import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { tokenSettings } from './settings.js';
-import type { RequestSession } from '../access/request-session.js';
 import { readSetting } from '../protocol/environment.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
@@ -55,9 +54,9 @@ export interface ServedPermissions {
   readonly bits: HeldBits;
 }
 
-export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
+export type LoginStores = Pick<ServerStores, 'clock'>;
 
-/** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
+/** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks and uploads. */
 export const sessions = fastifyPlugin(
   async (app) => {
     const { setup, database, definitions } = app;
@@ -135,8 +134,8 @@ export function permissionsOf(app: FastifyInstance): ServedPermissions | undefin
 }
 
 const stateWords = {
-  memory: 'Sessions, entity sets, locks, uploads and quotas are in the memory of this process.',
-  database: 'Sessions, entity sets, locks, uploads and quotas are in the database.',
+  memory: 'Sessions, entity sets, locks and uploads are in the memory of this process.',
+  database: 'Sessions, entity sets, locks and uploads are in the database.',
 } as const;
 
 interface SessionParts {
@@ -167,7 +166,7 @@ export function openSessions(parts: SessionParts): RequestSessions {
 }
 
 interface Guards {
-  readonly stores: Pick<ServerStores, 'sessions' | 'rates' | 'ratesOfGuests'>;
+  readonly stores: Pick<ServerStores, 'sessions'>;
   readonly quotas: ReadQuotas;
   /** Whether code of the user sets quotas of sessions. */
   readonly hasCode: boolean;
@@ -180,8 +179,8 @@ export function guardSessions(
   found: RequestSessions,
   { stores, quotas, hasCode, requireLogin }: Guards,
 ): void {
-  const hasQuotas = Object.values(quotas).some(hasRates);
-  if (hasQuotas || hasCode) registerQuotas(app, found, quotas, stores);
+  const hasQuotas = Object.values(quotas).some((each) => each.nbRequestsPerMin !== undefined);
+  if (hasQuotas || hasCode) registerQuotas(app, found, quotas);
   if (stores.sessions.isShared) synchronizeSessions(app, found);
   requireLogin?.(app, found);
   registerDirectory(app, found);
@@ -194,79 +193,37 @@ function synchronizeSessions(app: FastifyInstance, found: RequestSessions): void
   });
 }
 
-/** Requests and bytes that are counted together. */
-interface Counter {
-  readonly quotas: QuotaValues;
-  readonly rates: Rates;
-}
-
 /**
- * Refuses requests of guests with one address, then of a session, then of a server, that have used
- * up a rate (`access.md#quotas`). Bytes are counted when the answer is sent, so the request that uses
- * them up is the last one that is answered.
+ * Refuses requests of guests with one address, then of a session, then of a server, beyond a quota
+ * (`access.md#quotas`).
  */
 function registerQuotas(
   app: FastifyInstance,
   sessions: RequestSessions,
   { ofServer, ofGuestAddress }: ReadQuotas,
-  stores: Guards['stores'],
 ): void {
-  const { clock } = sessions.sessions;
-  const shared: readonly Counter[] = hasRates(ofServer)
-    ? [{ quotas: ofServer, rates: stores.rates }]
-    : [];
-  const limitsGuests = hasRates(ofGuestAddress);
-  const limitsAll = shared.length > 0 || limitsGuests;
-  const isUnlimited = (): boolean => !limitsAll && !sessions.sessions.hasRates;
-  const guestsOf = ({ ip }: FastifyRequest): readonly Counter[] => [
-    { quotas: ofGuestAddress, rates: stores.ratesOfGuests(ip) },
-  ];
-  const countersOf = (
-    request: FastifyRequest,
-    session: RequestSession | undefined,
-  ): readonly Counter[] => {
-    const guests = limitsGuests && session?.isGuest !== false ? guestsOf(request) : [];
-    const { quotas, rates } = session?.record ?? {};
-    const own = quotas === undefined || rates === undefined ? [] : [{ quotas, rates }];
-    return [...guests, ...own, ...shared];
-  };
+  const { clock, counts } = sessions.sessions;
+  const ofAddresses = new RequestCounts();
+  const ofAll = new RequestCounts();
+  const most = { guests: ofGuestAddress.nbRequestsPerMin, all: ofServer.nbRequestsPerMin };
+  const limitsAll = most.guests !== undefined || most.all !== undefined;
 
   app.addHook('onRequest', async (request, reply) => {
-    if (isUnlimited()) return;
-    for (const { quotas, rates } of countersOf(request, await sessions.of(request, reply))) {
-      const seconds = await rates.admit(quotas, clock.now());
+    if (!limitsAll && !sessions.sessions.hasRequestQuotas) return;
+    const { isGuest, record } = await sessions.of(request, reply);
+    const admit = (by: RequestCounts, owner: string, quota: number | undefined): void => {
+      if (quota === undefined) return;
+      const seconds = by.admit(owner, quota, clock.now());
       if (seconds !== undefined) throw exceeded(seconds);
-    }
+    };
+    if (isGuest) admit(ofAddresses, network(request.ip), most.guests);
+    if (record !== undefined) admit(counts, record.id, record.quotas.nbRequestsPerMin);
+    admit(ofAll, '', most.all);
   });
-
-  app.addHook('onSend', async function drsCountBytes(request, reply, payload) {
-    const counters = isUnlimited() ? [] : countersOf(request, sessions.known(request));
-    if (counters.length === 0) return;
-    const received = bytesOfRequest(request);
-    const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
-    for (const { quotas, rates } of counters) {
-      await rates.count(quotas, 'inBytes', received, clock.now());
-      await rates.count(quotas, 'outBytes', sent, clock.now());
-    }
-  });
-}
-
-/** A line of a header has a colon, a blank and a line break in addition to name and value. */
-function bytesOfRequest({ raw, headers, body }: FastifyRequest): number {
-  let bytes = (raw.url ?? '').length;
-  for (const part of raw.rawHeaders) bytes += part.length + 2;
-  return bytes + Math.max(bytesOf(body) ?? 0, Number(headers['content-length'] ?? 0) || 0);
-}
-
-/** `undefined` for a body that is sent piece by piece. */
-function bytesOf(content: unknown): number | undefined {
-  if (content === undefined || content === null) return 0;
-  if (typeof content === 'string') return Buffer.byteLength(content);
-  return content instanceof Uint8Array ? content.length : undefined;
 }
 
 function exceeded(seconds: number): RequestError {
-  const message = `A quota of requests or bytes is used up. Try again in ${seconds} s.`;
+  const message = `A quota of requests is used up. Try again in ${seconds} s.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], {
     'retry-after': String(seconds),
   });

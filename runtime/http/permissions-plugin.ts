@@ -3,8 +3,7 @@ import { HeldBits } from '../access/bits.js';
 import { EndedUsers } from '../access/ended-users.js';
 import type { LoginModule } from '../access/login-module.js';
 import type { RequestScopes } from '../access/request-scope.js';
-import { DatabaseFailures } from '../permissions/database-failures.js';
-import { type LoginFailures, Logins, memoryLoginFailures } from '../permissions/logins.js';
+import { FailedLogins, Logins } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
 import { Tokens } from '../permissions/tokens.js';
 import type { LoginStores, ServedPermissions } from './open-sessions.js';
@@ -51,19 +50,12 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 /** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
-  { clock, state }: LoginStores,
+  { clock }: LoginStores,
   scopes: RequestScopes,
 ): Logins {
   const asServer: LoginModule['login'] = (user, password) =>
     scopes.asServerWithin(() => login(user, password));
-  return new Logins({ login: asServer }, openFailures(clock, state));
-}
-
-function openFailures(clock: LoginStores['clock'], state: LoginStores['state']): LoginFailures {
-  if (state === undefined) return memoryLoginFailures(clock);
-  const failures = new DatabaseFailures(state.database);
-  state.everyTick(() => failures.tick());
-  return failures;
+  return new Logins({ login: asServer }, new FailedLogins(clock));
 }
 
 /** What a guest may read: the model, the guest's own session, whether the server lives. */

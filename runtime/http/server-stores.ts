@@ -1,9 +1,7 @@
 import type { EndedUsers } from '../access/ended-users.js';
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
-import { network, type Rates, RateWindows } from '../access/quotas.js';
 import type { SessionStore } from '../access/session-store.js';
-import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
@@ -21,10 +19,6 @@ export interface ServerStores {
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
   readonly locks: LockTable;
-  /** What all requests together have used of the server's quotas. */
-  readonly rates: Rates;
-  /** What guests with an address have used. */
-  readonly ratesOfGuests: (address: string) => Rates;
   /** Set if the state is in the database. */
   readonly state: SharedState | undefined;
   /** Call it when nobody uses them any more. */
@@ -114,25 +108,7 @@ export function memoryStores(
     sessions,
     sets,
     locks,
-    rates: new RateWindows(),
-    ratesOfGuests: ratesByAddress(),
     state: undefined,
     close,
-  };
-}
-
-/** Bytes for rates of addresses; the least recently used ones make room, and begin anew. */
-const memoryOfAddresses = 16 * 1024 * 1024;
-
-/** Rates of guests in the memory of this process. */
-export function ratesByAddress(): (address: string) => Rates {
-  const byNetwork = new BoundedCache<RateWindows>(memoryOfAddresses, () => 500);
-  return (address) => {
-    const key = network(address);
-    const known = byNetwork.get(key);
-    if (known !== undefined) return known;
-    const made = new RateWindows();
-    byNetwork.set(key, made);
-    return made;
   };
 }

@@ -24,7 +24,7 @@ export class Logins implements LoginAttempts {
 
   constructor(
     private readonly module: Pick<LoginModule, 'login'>,
-    private readonly failures: LoginFailures,
+    private readonly failures: FailedLogins,
   ) {}
 
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
@@ -44,7 +44,7 @@ export class Logins implements LoginAttempts {
   /** Runs an attempt when it has not to wait any more because of others that run: they may succeed. */
   async #allowed<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
     for (;;) {
-      const wait = await this.failures.begin(attempt);
+      const wait = this.failures.begin(attempt);
       if (wait === 0) {
         const running = work();
         this.#counted.set(attempt, running);
@@ -64,7 +64,7 @@ export class Logins implements LoginAttempts {
 
   async #run(user: string, password: string, attempt: Attempt): Promise<Grant | undefined> {
     const granted = await this.#granted(user, password, attempt);
-    if (granted !== undefined) await this.failures.succeeded(attempt);
+    if (granted !== undefined) this.failures.succeeded(attempt);
     return granted;
   }
 
@@ -74,7 +74,7 @@ export class Logins implements LoginAttempts {
       return granted ?? undefined;
     } catch (error) {
       // An error of the server is no failure of the user.
-      await this.failures.takeBack(attempt);
+      this.failures.takeBack(attempt);
       throw isOfSystem(error) ? new DatabaseUnavailableError('the login failed', error) : error;
     }
   }
@@ -121,7 +121,7 @@ interface Failures {
 }
 
 /** How long failures are remembered. */
-export const memoryMilliseconds = 3_600_000;
+const memoryMilliseconds = 3_600_000;
 
 /** Counts failures by name, in bounded memory: the oldest failures are forgotten first. */
 class FailureCounts {
@@ -186,55 +186,55 @@ function waitAfter({ free, longest }: Slowdown, count: number): number {
 }
 
 /** Names, and addresses, whose failures are remembered. */
-export const mostRemembered = 10_000;
+const mostRemembered = 10_000;
 
 /** A user waits less than an address: otherwise anyone could lock a user out. */
-export const slowdowns = {
+const slowdowns = {
   user: { free: 5, longest: 60 },
   address: { free: 20, longest: 900 },
 } as const satisfies Record<string, Slowdown>;
 
 /** Who tries to log in. */
-export interface Attempt {
+interface Attempt {
   readonly user: string;
   readonly address: string;
 }
 
-/** Failed logins, by user and by address. */
-export interface LoginFailures {
+/** Failed logins of this process, by user and by address. */
+export class FailedLogins {
+  readonly #users: FailureCounts;
+  readonly #addresses: FailureCounts;
+
+  constructor(clock: Clock) {
+    this.#users = new FailureCounts(clock, slowdowns.user, mostRemembered);
+    this.#addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);
+  }
+
   /**
    * Counts an attempt as failed before its outcome is known, so that simultaneous attempts do not
    * avoid the wait.
    * @returns 0, or the seconds to wait, and then nothing is counted
    */
-  begin(attempt: Attempt): Promise<number>;
+  begin({ user, address }: Attempt): number {
+    const wait = Math.max(this.#users.wait(user), this.#addresses.wait(address));
+    if (wait > 0) return wait;
+    this.#users.begin(user);
+    this.#addresses.begin(address);
+    return 0;
+  }
+
   /** Uncounts an attempt that did not fail: an error of the server. */
-  takeBack(attempt: Attempt): Promise<void>;
+  takeBack({ user, address }: Attempt): void {
+    this.#users.takeBack(user);
+    this.#addresses.takeBack(address);
+  }
+
   /**
    * Forgets all failures of a user who has logged in. A login to one's own account must not clear those of
    * an address that tries other accounts.
    */
-  succeeded(attempt: Attempt): Promise<void>;
-}
-
-export function memoryLoginFailures(clock: Clock): LoginFailures {
-  const users = new FailureCounts(clock, slowdowns.user, mostRemembered);
-  const addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);
-  return {
-    begin: async ({ user, address }) => {
-      const wait = Math.max(users.wait(user), addresses.wait(address));
-      if (wait > 0) return wait;
-      users.begin(user);
-      addresses.begin(address);
-      return 0;
-    },
-    takeBack: async ({ user, address }) => {
-      users.takeBack(user);
-      addresses.takeBack(address);
-    },
-    succeeded: async ({ user, address }) => {
-      users.clear(user);
-      addresses.takeBack(address);
-    },
-  };
+  succeeded({ user, address }: Attempt): void {
+    this.#users.clear(user);
+    this.#addresses.takeBack(address);
+  }
 }

@@ -51,7 +51,7 @@ export const settings = {
     kind: oneOf('memory', 'database'),
     usually: '`database` on PostgreSQL and with `PROCESSES` above 1, else `memory`',
     meaning:
-      'where sessions, entity sets, locks, uploads and quotas are: in the `database`, for several servers, or in the `memory` of the only process',
+      'where sessions, entity sets, locks and uploads are: in the `database`, for several servers, or in the `memory` of the only process',
   },
   MIGRATE: {
     kind: oneOf('auto', 'check', 'off'),
@@ -140,7 +140,7 @@ export const settings = {
   QUOTAS: {
     kind: text,
     meaning:
-      'requests and bytes of the server, of each session, and of guests with one address, for instance `{"nbRequestsPerMin":6000,"nbRequestsPerMinPerSession":600,"nbRequestsPerMinPerGuestAddress":300}`',
+      'requests of the server, of each session, and of guests with one address, for instance `{"nbRequestsPerMin":6000,"nbRequestsPerMinPerSession":600,"nbRequestsPerMinPerGuestAddress":300}`',
   },
   TMPDIR: {
     kind: text,

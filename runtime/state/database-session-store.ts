@@ -1,6 +1,6 @@
 import { hash as digestOf, randomInt } from 'node:crypto';
 import { isGuest, isSystemId, noPrivileges } from '../access/grants.js';
-import { hasRates, network, type QuotaValues } from '../access/quotas.js';
+import { network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import {
   addressFull,
@@ -15,7 +15,6 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Rows } from '../dialect/executor.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
-import type { DatabaseRates } from './database-rates.js';
 import { StoredValues } from './stored-values.js';
 
 /** Bytes of the sessions that a process caches, about 2 kB each and what they store. */
@@ -58,12 +57,10 @@ export class DatabaseSessionStore implements SessionStore {
   readonly #movers: ((from: string, to: string) => void)[] = [];
 
   /**
-   * @param ratesOf what a session has used of its rates
    * @param trust milliseconds for which a session that was read is not read again (`access.md#sessions`)
    */
   constructor(
     private readonly state: StateDatabase,
-    private readonly ratesOf: (session: string) => DatabaseRates,
     private readonly trust: number,
   ) {
     this.#sql = sessionSql(state);
@@ -134,7 +131,6 @@ export class DatabaseSessionStore implements SessionStore {
     const { change } = session;
     // What this process has changed and not stored yet stays.
     if (change !== undefined) Object.assign(session, change.values);
-    this.#limit(session);
   }
 
   #privilegesOf(text: string): PrivilegeSet {
@@ -144,10 +140,6 @@ export class DatabaseSessionStore implements SessionStore {
     const made = new Set(JSON.parse(text) as string[]);
     this.#privileges.set(text, made);
     return made;
-  }
-
-  #limit(session: DatabaseSession): void {
-    if (hasRates(session.quotas)) session.rates ??= this.ratesOf(session.id);
   }
 
   /** Not every use is written: instead, the session lives longer by the time between two writes. */
@@ -174,7 +166,6 @@ export class DatabaseSessionStore implements SessionStore {
     Object.assign(session, { userName, privileges, quotas, idleTimeout });
     session.expires = Date.now() + idleTimeout * 1000;
     session.beginning = { room, from: undefined };
-    this.#limit(session);
     this.#unstored.set(session.id, session);
     this.#changed.add(session);
     return session;
@@ -185,8 +176,6 @@ export class DatabaseSessionStore implements SessionStore {
     const session = this.begin(given, room);
     session.beginning = { room, from };
     session.storage.takeOver(from.storage);
-    session.rates = from.rates?.movedTo(session.id);
-    this.#limit(session);
     for (const move of this.#movers) move(from.id, session.id);
     from.change = undefined;
     from.hasEnded = true;
@@ -198,7 +187,6 @@ export class DatabaseSessionStore implements SessionStore {
     const session = record as DatabaseSession;
     if (session.hasEnded) return;
     this.#note(session, change, room);
-    this.#limit(session);
   }
 
   setIdleTimeout(record: SessionRecord, idleTimeout: number): void {
@@ -526,7 +514,6 @@ class DatabaseSession implements SessionRecord {
   userName = '';
   privileges: PrivilegeSet = noPrivileges;
   quotas: QuotaValues = {};
-  rates: DatabaseRates | undefined;
   idleTimeout = 0;
   expires = 0;
   hasEnded = false;

@@ -1,18 +1,13 @@
-import { network } from '../access/quotas.js';
 import { foldName } from '../access/session.js';
 import type { Database } from '../dialect/database.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { systemClock } from '../entity-set/clock.js';
 import type { ServerStores, StoreLimits } from '../http/server-stores.js';
 import { DatabaseLockTable } from './database-lock-table.js';
-import { QuotaTable } from './database-rates.js';
 import { DatabaseSessionStore } from './database-session-store.js';
 import { DatabaseEntitySetStore } from './database-set-store.js';
 import { DatabaseSingletons } from './database-singletons.js';
 import { stateSchema } from './schema.js';
-
-/** The owner of the rates of all requests together; no session has this ID. */
-const serverRates = 'server';
 
 /**
  * Stores in the database, for all servers that use it.
@@ -29,8 +24,7 @@ export async function databaseStores(
   if (state === undefined) throw new Error('The database keeps no state.');
   const database = await state.open(stateSchema);
   const { entitySetMemory, maxLocksPerSession } = limits;
-  const quotas = new QuotaTable(database);
-  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session), trust);
+  const sessions = new DatabaseSessionStore(database, trust);
   const stored = (session: string): Promise<void> => sessions.stored(session);
   const sets = new DatabaseEntitySetStore(
     database,
@@ -40,15 +34,12 @@ export async function databaseStores(
   );
   const ticks = new Ticks();
   const singletons = new DatabaseSingletons(database, stored);
-  for (const each of [singletons, sessions, sets, quotas]) ticks.add(() => each.tick());
+  for (const each of [singletons, sessions, sets]) ticks.add(() => each.tick());
   return {
     clock: systemClock(),
     sessions,
     sets,
     locks: new DatabaseLockTable(database, maxLocksPerSession, dialect.foldText, stored),
-    rates: quotas.of(serverRates),
-    // No session has such an ID.
-    ratesOfGuests: (address) => quotas.of(`address ${network(address)}`),
     state: {
       database,
       singletons,

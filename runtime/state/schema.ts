@@ -67,13 +67,5 @@ export const stateSchema: StateSchema = {
     `create ${unlogged} table if not exists drs_state.upload_part (
       upload text not null references drs_state.upload (id) on delete cascade, position integer not null,
       content ${bytes} not null, primary key (upload, position))`,
-    `create ${unlogged} table if not exists drs_state.quota (
-      owner text not null, name text not null, start double precision not null, used double precision not null,
-      expires double precision not null, drawn text not null, primary key (owner, name))`,
-    'create index if not exists quota_expires on drs_state.quota (expires)',
-    `create ${unlogged} table if not exists drs_state.failure (
-      kind text not null, name text not null, count integer not null, until double precision not null,
-      expires double precision not null, primary key (kind, name))`,
-    'create index if not exists failure_expires on drs_state.failure (kind, expires)',
   ],
 };

@@ -250,43 +250,6 @@ describe('Two processes with limits', () => {
     expect((await one.post('/$upload?$rawPict=true', png)).status).toBe(200);
   });
 
-  itLong('count quotas together, of a session and of the server', async () => {
-    await begin();
-    await one.post('/$catalog/limit', [4]);
-    share();
-    const statuses: number[] = [];
-    for (const client of [one, other, one, other, one, other]) {
-      statuses.push((await client.get('/Item')).status);
-    }
-    expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
-  });
-
-  itLong('count the requests of all clients for the quota of the server', async () => {
-    // Some of them look for each process.
-    await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
-    const answered = { one: 0, other: 0 };
-    while ((await one.get('/Item')).status === 200) answered.one += 1;
-    while ((await other.get('/Item')).status === 200) answered.other += 1;
-    // A process draws a hundredth at once, and may have some of it left.
-    expect(answered.other).toBeLessThanOrEqual(2);
-    expect(answered.one + answered.other).toBeLessThan(200);
-    expect(answered.one).toBeGreaterThan(100);
-  });
-
-  itLong('delay logins after failures at either of them', async () => {
-    await begin();
-    const statuses: number[] = [];
-    // Each delay is twice as long as the one before: if the first is over already, a later one is
-    // not.
-    while (statuses.at(-1) !== 429 && statuses.length < 12) {
-      const client = statuses.length % 2 === 0 ? one : other;
-      statuses.push((await client.post('/$directory/login', ['mia', 'wrong'])).status);
-    }
-    expect(statuses.length).toBeGreaterThan(6);
-    expect(statuses.length).toBeLessThan(12);
-    expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).fill(401));
-  });
-
   itLong('hold together as many sessions as the limit of the server', async () => {
     await begin({ MAX_SESSIONS: '2' });
     await logIn(one, 'mia');

@@ -35,11 +35,6 @@ export const step = fc.oneof(
   fc.record({ act: fc.constant('release' as const), client, number: fc.nat() }),
   fc.record({ act: fc.constant('upload' as const), client }),
   fc.record({ act: fc.constant('attach' as const), client, item, number: fc.nat() }),
-  fc.record({
-    act: fc.constant('limit' as const),
-    client,
-    requests: fc.integer({ min: 1, max: 5 }),
-  }),
 );
 
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -133,8 +128,6 @@ export class History {
         return this.#upload(each.client);
       case 'attach':
         return this.#attach(each.client, this.#item(each.item), each.number);
-      case 'limit':
-        return this.#limit(each.client, each.requests);
     }
   }
 
@@ -290,21 +283,6 @@ export class History {
     expect(answer.text).not.toContain('__ERROR');
     expect([each.stamp, each.stamp + 1]).toContain(saved.__STAMP);
     each.stamp = saved.__STAMP;
-  }
-
-  /** No request beyond the quota is answered; the session is left alone then, with its locks. */
-  async #limit(at: number, requests: number): Promise<void> {
-    const client = this.#client(at);
-    const session = this.#sessions[at];
-    // Few guests of one address may be there at a time, and nobody ends this session.
-    if (session?.user === undefined) return;
-    expect((await client.post('/$catalog/limit', [requests])).status).toBe(200);
-    const asked = Array.from({ length: requests + 4 }, () => client.get('/Item?$top=1'));
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    expect(statuses.filter((each) => each === 200).length).toBe(requests);
-    expect(statuses.filter((each) => each === 429).length).toBe(4);
-    client.cookie = undefined;
-    this.#sessions[at] = undefined;
   }
 
   async #compareItems(): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Logins, memoryLoginFailures } from '../../../runtime/permissions/logins.js';
+import { FailedLogins, Logins } from '../../../runtime/permissions/logins.js';
 import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { hashPassword, isPassword } from '../../../runtime/access/password.js';
 import { Client } from '../../support/cookies.js';
@@ -20,7 +20,7 @@ const login: LoginModule['login'] = (user, password) => {
 beforeEach(() => {
   clock = new FakeClock();
   asked = 0;
-  logins = new Logins({ login }, memoryLoginFailures(clock));
+  logins = new Logins({ login }, new FailedLogins(clock));
 });
 
 async function fail(user: string, from = address): Promise<void> {
@@ -115,7 +115,7 @@ describe('Failed logins', () => {
           throw new Error('no connection');
         },
       },
-      memoryLoginFailures(clock),
+      new FailedLogins(clock),
     );
     for (let i = 0; i < 30; i += 1) {
       await expect(broken.grantOf('mia', 'right', address)).rejects.toThrow('no connection');
@@ -134,7 +134,7 @@ it('The server runs a limited number of logins at the same time', async () => {
           });
         }),
     },
-    memoryLoginFailures(clock),
+    new FailedLogins(clock),
   );
   const tries = Array.from({ length: 40 }, (_, i) => slow.grantOf(`u${i}`, 'x', `192.0.2.${i}`));
   const settled = Promise.allSettled(tries);

@@ -278,7 +278,7 @@ describe('A server with roles', () => {
     }
   });
 
-  it('keeps the locks, uploads and quotas of a guest who logs in', async () => {
+  it('keeps the locks, uploads and limit of sets of a guest who logs in', async () => {
     await app.close();
     const guests = withRoles.replace('forceLogin: true', 'forceLogin: false');
     app = await rolesServerOf(guests.replaceAll('[write]', '[guest]'));

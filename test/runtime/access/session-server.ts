@@ -1,4 +1,3 @@
-import { ratesByAddress } from '../../../runtime/http/server-stores.js';
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { RequestScopes } from '../../../runtime/access/request-scope.js';
@@ -11,11 +10,7 @@ import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
 import { errorHandler, errorReporter } from '../../../runtime/http/errors.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
-import {
-  RateWindows,
-  readServerQuotas,
-  type ServerQuotas,
-} from '../../../runtime/access/quotas.js';
+import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/quotas.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
 import { openLogins, requireLogin } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
@@ -74,8 +69,6 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   const stores = {
     clock,
     sessions: new MemorySessionStore(clock),
-    rates: new RateWindows(),
-    ratesOfGuests: ratesByAddress(),
   };
   const declared = options.roles ?? roles;
   const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');
@@ -97,7 +90,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, { ...stores, state: undefined }, scopes),
+    logins: openLogins({ login }, stores, scopes),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {

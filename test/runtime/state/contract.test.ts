@@ -13,7 +13,6 @@ import type { RequestError } from '../../../runtime/protocol/errors.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 import { newUuid } from '../../../runtime/protocol/uuid.js';
 import { DatabaseLockTable } from '../../../runtime/state/database-lock-table.js';
-import { QuotaTable } from '../../../runtime/state/database-rates.js';
 import { DatabaseSessionStore } from '../../../runtime/state/database-session-store.js';
 import { DatabaseEntitySetStore } from '../../../runtime/state/database-set-store.js';
 import { FakeClock } from '../../support/fake-clock.js';
@@ -22,7 +21,7 @@ import { age, describeState, type SharedState } from './state-databases.js';
 const limits = { entitySetMemory: 12_000, maxLocksPerSession: 2 };
 
 /** The stores of one server, wherever they keep what they hold. */
-interface Stores extends Pick<ServerStores, 'sessions' | 'locks' | 'sets' | 'rates'> {
+interface Stores extends Pick<ServerStores, 'sessions' | 'locks' | 'sets'> {
   /** Lets time go by. */
   readonly pass: (milliseconds: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -41,15 +40,13 @@ function inMemory(): Promise<Stores> {
 async function inDatabase(make: () => Promise<SharedState>): Promise<Stores> {
   const shared = await make();
   const state = await shared.open();
-  const quotas = new QuotaTable(state);
-  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session), 0);
+  const sessions = new DatabaseSessionStore(state, 0);
   const stored = (session: string): ReturnType<typeof sessions.stored> => sessions.stored(session);
   const { entitySetMemory, maxLocksPerSession } = limits;
   return {
     sessions,
     locks: new DatabaseLockTable(state, maxLocksPerSession, fold, stored),
     sets: new DatabaseEntitySetStore(state, entitySetMemory, entitySetMemory, stored),
-    rates: quotas.of('server'),
     pass: (milliseconds) => age(state, milliseconds),
     close: () => shared.drop(),
   };
@@ -234,15 +231,6 @@ function cases(make: () => Promise<Stores>): void {
     expect([...((await stores.sets.access(id, ofGuests))?.keys ?? [])]).toEqual([7]);
     expect(await stores.sets.release(id, ofGuests)).toBe(true);
     expect(await stores.sets.usedBytes()).toBe(0);
-  });
-
-  it('admit as many requests as a quota has, until its window ends', async () => {
-    const quotas = { nbRequestsPerMin: 3 };
-    const waits: (number | undefined)[] = [];
-    for (let at = 0; at < 5; at += 1) waits.push(await stores.rates.admit(quotas, 1000));
-    expect(waits.slice(0, 3)).toEqual([undefined, undefined, undefined]);
-    for (const seconds of waits.slice(3)) expect(seconds).toBeLessThanOrEqual(60);
-    expect(stores.rates.current(quotas, 1000)).toMatchObject({ nbRequestsPerMin: 3 });
   });
 }
 

@@ -72,8 +72,6 @@ const times: Readonly<Record<string, readonly string[]>> = {
   session: ['refreshed', 'expires', 'ends'],
   entityset: ['refreshed', 'expires'],
   upload: ['expires'],
-  quota: ['start', 'expires'],
-  failure: ['until', 'expires'],
 };
 
 /** Makes everything older, as if time had gone by. */

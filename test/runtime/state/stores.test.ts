@@ -4,11 +4,9 @@ import type { NewSession, SessionRecord } from '../../../runtime/access/session-
 import { keysOf, type Key, type KeyType } from '../../../runtime/entity-set/key-list.js';
 import { EntitySetTooLargeError } from '../../../runtime/entity-set/entity-set-store.js';
 import { DatabaseUploadStore } from '../../../runtime/media/database-uploads.js';
-import { DatabaseFailures } from '../../../runtime/permissions/database-failures.js';
 import type { RequestError } from '../../../runtime/protocol/errors.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 import { DatabaseLockTable } from '../../../runtime/state/database-lock-table.js';
-import { QuotaTable } from '../../../runtime/state/database-rates.js';
 import { DatabaseSessionStore } from '../../../runtime/state/database-session-store.js';
 import { DatabaseEntitySetStore } from '../../../runtime/state/database-set-store.js';
 import type { StateDatabase, StateStatement } from '../../../runtime/dialect/state-database.js';
@@ -22,9 +20,7 @@ interface Server {
   readonly sessions: DatabaseSessionStore;
   readonly locks: DatabaseLockTable;
   readonly sets: DatabaseEntitySetStore;
-  readonly quotas: QuotaTable;
   readonly uploads: DatabaseUploadStore;
-  readonly failures: DatabaseFailures;
 }
 
 const mostBytes = 12_000;
@@ -32,17 +28,14 @@ const uploadLimits = { uploadSize: 3_000_000, uploadSpace: 8_000_000, uploadTime
 
 async function serverOf(shared: SharedState): Promise<Server> {
   const state = await shared.open();
-  const quotas = new QuotaTable(state);
-  const sessions = new DatabaseSessionStore(state, (session) => quotas.of(session), 0);
+  const sessions = new DatabaseSessionStore(state, 0);
   const stored = (session: string): ReturnType<typeof sessions.stored> => sessions.stored(session);
   return {
     state,
     sessions,
-    quotas,
     locks: new DatabaseLockTable(state, 3, fold, stored),
     sets: new DatabaseEntitySetStore(state, mostBytes, mostBytes, stored),
     uploads: new DatabaseUploadStore(uploadLimits, state, stored),
-    failures: new DatabaseFailures(state),
   };
 }
 
@@ -121,7 +114,6 @@ describeState('The state of two servers', (make) => {
       expect(here).toMatchObject({ userName: 'bob', idleTimeout: 600 });
       expect([...here.privileges]).toEqual(['view']);
       expect(here.quotas).toEqual({ nbRequestsPerMin: 5 });
-      expect(here.rates).toBeDefined();
       other.sessions.remove(there);
       expect(there.hasEnded).toBe(true);
       await other.sessions.flush(there, false);
@@ -454,77 +446,6 @@ describeState('The state of two servers', (make) => {
       expect((await living())[1]).toBe(false);
       expect(await one.sets.usedBytes()).toBeLessThanOrEqual(mostBytes);
       await expect(create(owner, 3000)).rejects.toThrow(EntitySetTooLargeError);
-    });
-  });
-
-  describe('quotas', () => {
-    it('are drawn in blocks by both, never beyond the limit, until the window ends', async () => {
-      const quotas = { nbRequestsPerMin: 250 };
-      const rates = [one, other].map((server) => server.quotas.of('server'));
-      let admitted = 0;
-      for (let at = 0; at < 260; at += 1) {
-        const seconds = await rates[at % 2]?.admit(quotas);
-        if (seconds === undefined) admitted += 1;
-        else expect(seconds).toBeLessThanOrEqual(60);
-      }
-      expect(admitted).toBe(250);
-      const rows = await raw("select used from drs_state.quota where owner = 'server'");
-      expect(rows).toHaveLength(1);
-      expect(
-        await Promise.all(rates.map(async (each) => each.admit({ nbRequestsPerMin: 300 }))),
-      ).toEqual([undefined, undefined]);
-    });
-
-    it('count bytes that exceed what was drawn, and requests that come at once', async () => {
-      const rates = [one, other].map((server) => server.quotas.of('S'));
-      const quotas = { inBytesPerHour: 1000, nbRequestsPerMin: 5 };
-      expect(await rates[0]?.admit(quotas)).toBeUndefined();
-      await rates[0]?.count(quotas, 'inBytes', 2000);
-      expect(rates[0]?.current(quotas)).toMatchObject({ inBytesPerHour: 2000 });
-      expect(await rates[1]?.admit(quotas)).toBeGreaterThan(3000);
-      const requests = { nbRequestsPerMin: 5 };
-      const results = await Promise.all(
-        Array.from({ length: 20 }, async (_, at) => rates[at % 2]?.admit(requests)),
-      );
-      expect(results.filter((each) => each === undefined).length).toBeLessThanOrEqual(4);
-    });
-  });
-
-  describe('failed logins', () => {
-    const attempt = { user: 'mia'.repeat(400), address: '192.0.2.1' };
-
-    it('slow a user and an address down, whichever server they ask', async () => {
-      const waits: number[] = [];
-      for (let at = 0; at < 7; at += 1) {
-        waits.push(await (at % 2 === 0 ? one : other).failures.begin(attempt));
-      }
-      expect(waits).toEqual([0, 0, 0, 0, 0, 0, 1]);
-      await age(one.state, 1000);
-      expect(await one.failures.begin(attempt)).toBe(0);
-      expect(await other.failures.begin({ ...attempt, address: 'another' })).toBe(2);
-      await age(one.state, 2000);
-      await other.failures.succeeded(attempt);
-      for (let at = 0; at < 6; at += 1) expect(await one.failures.begin(attempt)).toBe(0);
-      expect(await one.failures.begin(attempt)).toBe(1);
-      await one.failures.takeBack(attempt);
-      expect(await other.failures.begin(attempt)).toBe(0);
-      await age(one.state, 3_700_000);
-      await one.failures.tick();
-      expect(await raw('select * from drs_state.failure')).toEqual([]);
-    });
-
-    it('count simultaneous ones', async () => {
-      const first = await Promise.all(
-        Array.from({ length: 5 }, async (_, at) =>
-          (at % 2 === 0 ? one : other).failures.begin({ ...attempt, user: String(at) }),
-        ),
-      );
-      expect(first).toEqual([0, 0, 0, 0, 0]);
-      for (let at = 0; at < 5; at += 1) await one.failures.begin({ ...attempt, address: 'b' });
-      const waits = await Promise.all(
-        Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? one : other).failures.begin(attempt)),
-      );
-      expect(waits.filter((each) => each === 0)).toHaveLength(1);
     });
   });
 
