@@ -631,8 +631,6 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
       move('entityset', 'owner'),
       move('entityset', 'maker'),
       move('upload', 'owner'),
-      `${move('quota', 'owner')}
-        and not exists (select 1 from drs_state.quota as q where q.owner = $2 and q.name = drs_state.quota.name)`,
       `delete from drs_state.session where id = $1 and ${isThere}`,
     ],
     // What others have changed in the meantime stays; of two new tokens the first one wins.
