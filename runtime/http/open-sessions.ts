@@ -179,7 +179,9 @@ export function guardSessions(
   found: RequestSessions,
   { stores, quotas, hasCode, requireLogin }: Guards,
 ): void {
-  const hasQuotas = Object.values(quotas).some((each) => each.nbRequestsPerMin !== undefined);
+  const hasQuotas = [quotas.ofServer, quotas.ofSession, quotas.ofGuestAddress].some(
+    ({ nbRequestsPerMin }) => nbRequestsPerMin !== undefined,
+  );
   if (hasQuotas || hasCode) registerQuotas(app, found, quotas);
   if (stores.sessions.isShared) synchronizeSessions(app, found);
   requireLogin?.(app, found);
