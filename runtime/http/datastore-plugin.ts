@@ -41,9 +41,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Runs the users' events and accessors, and asks their classes what sessions may see.
- */
+/** Runs the users' events and accessors, and asks their classes what sessions may see. */
 export interface ServedClasses {
   readonly registry: ClassRegistry;
   /** Runs events and setters; none if the model declares none. */

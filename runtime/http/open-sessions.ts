@@ -8,6 +8,7 @@ import { network, type ReadQuotas, RequestCounts } from '../access/quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
+import type { Clock } from '../entity-set/clock.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions } from './request-sessions.js';
@@ -47,14 +48,12 @@ export interface ServedPermissions {
   /** Undefined if bearer tokens are not accepted. */
   readonly tokens: BearerTokens | undefined;
   /** Undefined if nobody can log in. */
-  loginsOf(stores: LoginStores, scopes: RequestScopes): LoginAttempts | undefined;
+  loginsOf(clock: Clock, scopes: RequestScopes): LoginAttempts | undefined;
   /** Refuses guests below `/rest`; none if they may do something there. */
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
   /** What the privileges of sessions open. */
   readonly bits: HeldBits;
 }
-
-export type LoginStores = Pick<ServerStores, 'clock'>;
 
 /** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks and uploads. */
 export const sessions = fastifyPlugin(
@@ -93,7 +92,7 @@ export const sessions = fastifyPlugin(
       stores,
       privileges: permissions?.privileges ?? undeclaredPrivileges,
       ended: permissions?.ended,
-      logins: permissions?.loginsOf(stores, scopes),
+      logins: permissions?.loginsOf(stores.clock, scopes),
       tokens: permissions?.tokens,
       quotas,
       scopes,

@@ -6,7 +6,8 @@ import type { RequestScopes } from '../access/request-scope.js';
 import { FailedLogins, Logins } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
 import { Tokens } from '../permissions/tokens.js';
-import type { LoginStores, ServedPermissions } from './open-sessions.js';
+import type { Clock } from '../entity-set/clock.js';
+import type { ServedPermissions } from './open-sessions.js';
 import { tokenSettings } from './settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Opening } from '../protocol/definition.js';
@@ -37,8 +38,8 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
       privileges: roles === undefined ? undefined : new DeclaredPrivileges(roles),
       tokens,
       ended: endedUsers === undefined ? undefined : new EndedUsers({ endedUsers }),
-      loginsOf: (stores, scopes) =>
-        login === undefined ? undefined : openLogins(login, stores, scopes),
+      loginsOf: (clock, scopes) =>
+        login === undefined ? undefined : openLogins(login, clock, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
       bits,
     };
@@ -50,7 +51,7 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 /** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
-  { clock }: LoginStores,
+  clock: Clock,
   scopes: RequestScopes,
 ): Logins {
   const asServer: LoginModule['login'] = (user, password) =>

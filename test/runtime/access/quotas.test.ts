@@ -94,6 +94,18 @@ describe('The quotas of a session', () => {
     expect(await statuses(4)).toEqual([200, 200, 200, 200]);
   });
 
+  it('count what the guest has sent who becomes a user', async () => {
+    await start();
+    server.work['limit'] = ({ quotas }) => {
+      quotas.nbRequestsPerMin = 3;
+    };
+    await client.post('/rest/work/limit');
+    expect(await statuses(1)).toEqual([200]);
+    const login = await client.post('/rest/$directory/login', ['mia', 'right']);
+    expect(login.statusCode).toBe(200);
+    expect(await statuses(2)).toEqual([200, 429]);
+  });
+
   it('that are invalid do not replace the old ones', async () => {
     await start();
     server.work['try'] = ({ quotas, id }) => {

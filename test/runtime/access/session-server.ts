@@ -90,7 +90,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, stores, scopes),
+    logins: openLogins({ login }, clock, scopes),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {
